@@ -125,6 +125,7 @@ def _report(
             {name: asked.get(name, usual) for name, usual in WIDE.items()},
             partial(print, file=sys.stderr),
             bundled=bundled,
+            requirements=requirements,
         )
         title = options.title or (bundled.title if bundled else None)
         with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
@@ -27,6 +27,7 @@ from analysis.commands.given_tables import (
     tag_rows,
     trained_rows,
 )
+from analysis.commands.requirements import Requirement, check_names
 from analysis.commands.studies import meta
 from analysis.options import (
     VARIABLE,
@@ -68,6 +69,7 @@ class Request:
     warn: Progress = silent
     remarks: list[str] = field(default_factory=list)
     bundled: Bundled | None = None
+    requirements: Sequence[Requirement] = ()
 
     def read(self, *kinds: str) -> dict[str, pd.DataFrame | None]:
         """Read the tables that keywords of their names give; None for others."""
@@ -163,6 +165,7 @@ def _align(request: Request, progress: Progress) -> Analysis:
         hypotheses = bundled.hypotheses if hypotheses is None else hypotheses
         trained = bundled.trained_on if trained is None else trained
         earlier = _earlier(bundled)
+    check_names(request.requirements, covered, [one.name for one in composites])
     return alignment.align(
         ratings=tables["ratings"],
         choices=tables["choices"],

@@ -6,7 +6,7 @@ A requirement is ``question:metric>=x``, of the leading statistic of the questio
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -89,6 +89,31 @@ def outcomes(
         raise OptionError("--require: expected scores of metrics beside it")
     named = _named(_rows(tables))
     return [_outcome(each, _known(each.name, named)) for each in requirements]
+
+
+def check_names(
+    requirements: Sequence[Requirement],
+    tables: Mapping[str, pd.DataFrame | None],
+    composites: Collection[str] = (),
+) -> None:
+    """Refuse questions and metrics that no table has, before anything is computed."""
+    if not requirements:
+        return
+    scores = tables.get("scores")
+    if scores is None:
+        raise OptionError("--require: expected scores of metrics beside it")
+    questions, metrics = {*composites}, {*composites, *scores["metric"].astype(str)}
+    for frame in tables.values():
+        if frame is not None:
+            for column in {"dimension", "criterion"} & {*frame}:
+                questions |= {*frame[column].astype(str)}
+    names = {f"{question}:{metric}" for question in questions for metric in metrics}
+    for each in requirements:
+        # What follows is a statistic, or of a metric with several, an identity.
+        beginnings = tuple(f"{name}{end}" for name in names for end in (":", " ("))
+        if not (each.name in names or each.name.startswith(beginnings)):
+            expected = one_of(each.name, names)
+            raise OptionError(f"--require: {each.name!r}: expected {expected}")
 
 
 def _rows(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

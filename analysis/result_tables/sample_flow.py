@@ -20,13 +20,19 @@ REASONS = {
     "is_repeat": sentence("repeated answers"),
     "excluded": sentence("excluded answers"),
 }
+# Why a row is excluded; tables of files have no such column.
+EXCLUDED_BY = "excluded_by"
 OTHERS = sentence("methods or rows that the report leaves out")
 
 
 def add_sample_flow(
     given: Mapping[str, pd.DataFrame | None], people: KeptAnswers, found: TableCollector
 ) -> None:
-    """Add how many answers and annotators each table has, leaves out and keeps."""
+    """Add how many answers and annotators each table has, leaves out and keeps.
+
+    Answers count under the first reason that holds, annotators under the one that
+    leaves out the last of their answers: both add up.
+    """
     for source, frame in given.items():
         kept = getattr(people, source)
         if frame is not None and kept is not None:
@@ -34,35 +40,63 @@ def add_sample_flow(
 
 
 def _rows(source: str, frame: pd.DataFrame, kept: pd.DataFrame) -> Iterator[TableRow]:
-    yield _row(source, "given", "", frame)
+    before = _counts(source, frame)
+    yield _row(source, "given", "", before)
     rest: Mask = np.ones(len(frame), bool)
+    for reason, flagged in _flags(frame):
+        if (rest & flagged).any():
+            rest &= ~flagged
+            after = _counts(source, frame[rest])
+            yield _left_out(source, reason, before, after)
+            before = after
+    after = _counts(source, kept)
+    # Of rankings, a method may be left out of an answer that stays.
+    if before[1] > after[1]:
+        yield _left_out(source, OTHERS, before, after)
+    yield _row(source, "analysed", "", after)
+
+
+def _flags(frame: pd.DataFrame) -> Iterator[tuple[str, Mask]]:
+    """Yield each reason with its rows."""
     for flag, reason in REASONS.items():
-        if flag in frame:
-            here = rest & true_flags(frame[flag])
-            rest &= ~here
-            if here.any():
-                yield _row(source, "left out", reason, frame[here])
-    left, analysed = _row(source, "", "", frame[rest]), _row(source, "", "", kept)
-    others = int(str(left["n_answers"])) - int(str(analysed["n_answers"]))
-    if others > 0:
-        # Which annotators gave them is unknown where methods are left out of rankings.
-        yield _step(source, "left out", OTHERS, None, others)
-    yield _row(source, "analysed", "", kept)
+        if flag not in frame:
+            continue
+        flagged = true_flags(frame[flag])
+        if flag == "excluded" and EXCLUDED_BY in frame:
+            because = frame[EXCLUDED_BY]
+            for own in sorted(because[flagged].unique()):
+                yield own, flagged & (because == own).to_numpy()
+        else:
+            yield reason, flagged
 
 
-def _row(source: str, step: str, reason: str, rows: pd.DataFrame) -> TableRow:
+def _counts(source: str, rows: pd.DataFrame) -> tuple[int | None, int]:
+    """Return the numbers of annotators, None if these are means, and of answers."""
     is_ranking = source == "rankings" and len(rows) > 0
     n = len(np.unique(answer_codes(rows, KEPT_ANSWER))) if is_ranking else len(rows)
     names = set(rows["annotator"].astype(str))
-    people = None if names == {MEAN_OF_RATERS} else len(names)
-    return _step(source, step, reason, people, n)
+    return None if names == {MEAN_OF_RATERS} else len(names), n
 
 
-def _step(source: str, step: str, reason: str, people: int | None, n: int) -> TableRow:
+def _left_out(
+    source: str,
+    reason: str,
+    before: tuple[int | None, int],
+    after: tuple[int | None, int],
+) -> TableRow:
+    people = None
+    if before[0] is not None and after[0] is not None:
+        people = before[0] - after[0]
+    return _row(source, "left out", reason, (people, before[1] - after[1]))
+
+
+def _row(
+    source: str, step: str, reason: str, counts: tuple[int | None, int]
+) -> TableRow:
     return {
         "source": source,
         "step": step,
         "reason": reason,
-        "n_annotators": people,
-        "n_answers": n,
+        "n_annotators": counts[0],
+        "n_answers": counts[1],
     }

@@ -64,6 +64,14 @@ class Selection:
         rows = Output.everything.filter(pk__in=self.outputs).order_by()
         return frozenset(rows.values_list("method", flat=True))
 
+    @cached_property
+    def pictured(self) -> frozenset[int]:
+        """Return the stories whose pictures are in the bundle: those shown."""
+        if not self.pictures:
+            return frozenset()
+        rows = Output.everything.filter(pk__in=self.outputs).order_by()
+        return frozenset(rows.values_list("story", flat=True))
+
     def scored(self, model: type[Model]) -> Rows:
         """Return rows of ended runs about the stories and methods."""
         rows: Rows = model._base_manager.filter(
@@ -113,7 +121,7 @@ class Selection:
         if not self.pictures:
             return MediaFile._base_manager.none()
         frames = Frame._base_manager.filter(output__in=self.outputs)
-        images = CharacterImage._base_manager.filter(character__story__in=self.stories)
+        images = CharacterImage._base_manager.filter(character__story__in=self.pictured)
         videos = Output.everything.filter(pk__in=self.outputs)
         used = Q(pk__in=frames.values("media")) | Q(pk__in=images.values("media"))
         used |= Q(pk__in=videos.values("video"))
@@ -121,24 +129,26 @@ class Selection:
 
 
 def of_study(study: Study, *, pictures: bool = True) -> Selection:
-    """Select what belongs to a study, and to the one that it continues."""
+    """Select what belongs to a study, and to the one that it continues.
+
+    Of stories that could be drawn and were not, scores belong to it, and no outputs.
+    """
     studies = tuple(filter(None, (study.continues, study)))
     units = Unit.objects.filter(study__in=studies)
     examples = Question.objects.filter(study__in=studies, example__isnull=False)
     shown = {pk for row in units.values_list(*OUTPUTS) for pk in row if pk}
     shown |= {*examples.values_list("example", flat=True)} - {None}
     rows = Output.everything
-    drawable = StoryDraw.objects.filter(study__in=studies).values("story")
-    methods = {*rows.filter(pk__in=shown).order_by().values_list("method", flat=True)}
-    others = rows.filter(story__in=drawable, method__in=methods, twin_of__isnull=True)
-    shown |= {*others.values_list("pk", flat=True)}
+    drawable = StoryDraw.objects.filter(study__in=studies).values_list(
+        "story", flat=True
+    )
     twins = rows.filter(pk__in=shown, twin_of__isnull=False)
     shown |= set(twins.values_list("twin_of", flat=True)) - {None}
     shown |= set(rows.filter(twin_of__in=shown).values_list("pk", flat=True))
     stories = rows.filter(pk__in=shown).order_by().values_list("story", flat=True)
     return Selection(
         study.benchmark_id,
-        frozenset(stories) | set(units.values_list("story", flat=True)),
+        frozenset(stories).union(units.values_list("story", flat=True), drawable),
         frozenset(shown),
         studies,
         pictures,
@@ -210,9 +220,7 @@ def _benchmark_parts() -> list[Part]:
         part(Character, lambda s: Character.objects.filter(story__in=s.stories)),
         part(
             CharacterImage,
-            lambda s: CharacterImage.objects.filter(
-                character__story__in=s.stories if s.pictures else ()
-            ),
+            lambda s: CharacterImage.objects.filter(character__story__in=s.pictured),
         ),
         part(Shot, lambda s: Shot.objects.filter(story__in=s.stories)),
         part(Output, lambda s: Output.everything.filter(pk__in=s.outputs)),

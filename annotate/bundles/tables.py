@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from annotate.audit_log.as_of_event import Moment
 from annotate.bundles.parts import Selection
@@ -15,9 +15,6 @@ from annotate.reports.table_schema import schema, table_schema
 from evalcore.metrics.identity import PARTS
 from evalcore.models import Frame, Output, Story
 from evalcore.scoring.identities import FIELDS, Identities
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Tables that only bundles have, with the meaning of their columns.
 TWINS = {
@@ -71,19 +68,17 @@ def main_tables(study: Study, moment: Moment, chosen: Selection) -> Iterator[Tab
         "pictures": (PICTURES, _picture_rows(chosen)),
         "hypotheses": (
             HYPOTHESES,
-            _filled(study_tables.hypotheses_frame(study)),
+            downloads.frame_rows(study_tables.hypotheses_frame(study)),
         ),
-        "trained_on": (TRAINED_ON, _filled(study_tables.trained_on_frame(study))),
+        "trained_on": (
+            TRAINED_ON,
+            downloads.frame_rows(study_tables.trained_on_frame(study)),
+        ),
     }
     for name, (about, rows) in own.items():
         first = next(iter(rows := iter(rows)), None)
         if first is not None:
             yield _table(name, about, chain([first], rows))
-
-
-def _filled(frame: "pd.DataFrame") -> Iterator[Any]:
-    """Yield the rows of a table, with empty cells for missing values."""
-    return frame.astype(object).where(frame.notna(), "").itertuples(index=False)
 
 
 def _table(name: str, about: dict[str, str], rows: Iterable[Any]) -> Table:
@@ -163,7 +158,7 @@ def readable_stories(chosen: Selection) -> Iterator[str]:
                     "pictures": [
                         media_name(image.media.sha256, image.media.extension)
                         for image in one.images.all()
-                        if chosen.pictures
+                        if story.pk in chosen.pictured
                     ],
                 }
                 for one in story.characters.all()

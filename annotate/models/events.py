@@ -46,6 +46,7 @@ class Event(models.Model):
         ANNOTATOR_INVITED = "annotator invited", _("annotator invited")
         ANNOTATOR_ADDED = "annotator added", _("annotator added")
         ANNOTATOR_JOINED = "annotator joined", _("annotator joined")
+        LINK_OPENED = "link opened", _("link opened")
         ANNOTATOR_PAUSED = "annotator paused", _("annotator paused")
         ANNOTATOR_RESUMED = "annotator resumed", _("annotator resumed")
         ANNOTATOR_FAILED = (

@@ -113,12 +113,6 @@ class Annotator(models.Model):
         related_name="people",
         help_text="The public link that has a place for this person.",
     )
-    left_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the place went to other people."
-    )
-    declined_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the consent was refused."
-    )
     consented_at = models.DateTimeField(null=True, blank=True)
     left_at = models.DateTimeField(
         null=True, blank=True, help_text="When the place went to other people."

@@ -249,6 +249,15 @@ class PublicReport(models.Model):
     published_by = account_if_known()
     published_at = models.DateTimeField(default=timezone.now)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(
+        blank=True, db_default="", help_text="Why page or data could not be written."
+    )
 
     class Meta:
         constraints = [once("public_report_name_unique", "name")]
+
+    @property
+    def failure(self) -> str:
+        """Return why the report could not be built or written again; "" if it was."""
+        is_built = self.report.state not in (Job.State.FAILED, Job.State.CANCELLED)
+        return self.error if is_built else self.report.error or self.report.state

@@ -14,6 +14,8 @@ from django.http import (
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
@@ -23,7 +25,7 @@ from annotate.access.server_address import links_begin_with
 from annotate.models import PublicReport, Report, Study
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import publishing
-from annotate.tasks import ring, write_public_data
+from annotate.tasks import ring, sweep_reports, write_public_data
 
 # Caches ask each time whether a report is still public.
 FOR_CACHES = cache_control(public=True, no_cache=True)
@@ -34,6 +36,11 @@ def report_publish(request: UserRequest, study: Study, report: Report) -> HttpRe
     """Show whether a report is public, publish it, or change how it is."""
     if request.method != "POST":
         return _form(request, study, report)
+    if "again" in request.POST:
+        row = get_object_or_404(PublicReport, report=report, withdrawn_at=None)
+        publishing.retry(row)
+        ring(sweep_reports.delay)
+        return redirect("report-publish", study.slug, row.report_id)
     name = request.POST.get("name", "").strip()
     with_data = "with_data" in request.POST
     try:
@@ -100,7 +107,7 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     if row is None:
         return _missing(request, name)
     if not publishing.is_current(row):
-        return _later(_("The report is being updated. Please try again in a minute."))
+        return _later(row, _("The report is being updated."))
     html = "text/html; charset=utf-8"
     response = _file(request, row, publishing.page_file(row.report), content_type=html)
     # Browsers take the headers of an answer without content for the stored page.
@@ -109,8 +116,18 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
     return response
 
 
-def _later(text: str) -> HttpResponse:
-    return HttpResponse(text, status=503, headers={"Retry-After": "60"})
+def _later(row: PublicReport, text: str) -> HttpResponse:
+    """Answer that a public report is not there yet, or since when it has failed."""
+    if not row.failure:
+        text = " ".join([text, _("Please try again in a minute.")])
+        return HttpResponse(text, status=503, headers={"Retry-After": "60"})
+    at = row.report.finished_at or row.published_at
+    text = _(
+        "This report could not be updated on %(day)s, after answers were withdrawn. It "
+        "returns to this address when its authors have built it again."
+    )
+    day = date_format(localtime(at), "DATE_FORMAT")
+    return HttpResponse(text % {"day": day}, status=503)
 
 
 def _file(
@@ -138,6 +155,6 @@ def public_data(request: HttpRequest, name: str) -> HttpResponseBase:
     if not row.with_data:
         raise Http404
     if row.data_event is None or not publishing.is_current(row):
-        return _later(_("The data are being written. Please try again in a minute."))
+        return _later(row, _("The data are being written."))
     path = publishing.data_file(row.report)
     return _file(request, row, path, as_attachment=True, filename=f"{name}.zip")

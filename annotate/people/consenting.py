@@ -10,6 +10,15 @@ from annotate.models import Annotator, Event
 from annotate.presentation.slot_view import in_order
 
 
+def note_opening(annotator: Annotator) -> None:
+    """Log the first time that a link is opened; joining by a public link is logged."""
+    kinds = (Event.Kind.LINK_OPENED, Event.Kind.ANNOTATOR_JOINED)
+    if not Event.objects.filter(
+        study=annotator.study_id, annotator=annotator, kind__in=kinds
+    ).exists():
+        event_log.note(kinds[0], annotator.study_id, annotator=annotator)
+
+
 def agree(annotator: Annotator, language: str) -> bool:
     """Record the consent to the present text; return whether it was new.
 

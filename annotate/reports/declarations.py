@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from analysis.options import AlignOptions
 from analysis.rankings.composite_weights import Composite
 from analysis.sentences import sentence
+from annotate.audit_log.as_of_event import Moment
 from annotate.models import Study
-from annotate.reports import study_tables
+from annotate.reports import study_scores, study_tables
 from annotate.studies.study_file import read_definition
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ def declarations(
     values = {
         "hypotheses": own_hypotheses.to_dict("list"),
         "composites": own,
-        "tags": {} if tags is None else tags.to_dict("list"),
     }
     hashes = {
         f"{name} of the study": sha256(repr(value).encode()).hexdigest()
@@ -81,6 +81,15 @@ def own_composites(study: Study) -> tuple[Composite, ...]:
         return ()
     definition = read_definition(study.definition, file=study.slug, name=study.slug)
     return definition.composites
+
+
+def unscored(study: Study, as_of: Moment | None = None) -> list[str]:
+    """Return the declared names of metrics that shaped methods, but have no scores."""
+    trained_on = study_tables.trained_on(study, as_of).values()
+    if not (named := {metric for own in trained_on for metric in own}):
+        return []
+    known = {*study_scores.identities_of(study, as_of)}
+    return sorted(named - known - {one.name for one in own_composites(study)})
 
 
 def _notes(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annotate import spreadsheet
 from annotate.audit_log.as_of_event import Moment
@@ -12,7 +12,14 @@ from annotate.presentation import shot_comments
 from annotate.reports import score_tables, story_tables, study_tables
 from annotate.studies import rewording
 
-TABLES = (*sorted({name for kind in KINDS.values() for name in kind.tables}), "scores")
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = (
+    *sorted({name for kind in KINDS.values() for name in kind.tables}),
+    "scores",
+    "stories",
+)
 CORRECTIONS_HEADER = ("text_version", "since", "text", "before", "after")
 # Tables that depend on neither view nor moment.
 WHOLE = {
@@ -53,7 +60,7 @@ def table_rows(
     if table == "in_sight":
         return study_tables.in_sight_rows(study)
     if table == "stories":
-        return story_tables.story_rows(study)
+        return story_tables.story_rows(study, as_of)
     if table == "shot_comments":
         return shot_comments.rows(study)
     if table == "corrections":
@@ -81,6 +88,16 @@ def plain_lines(
     return spreadsheet.csv_lines(columns, map(_plain, rows))
 
 
+def frame_rows(frame: "pd.DataFrame") -> Iterator[Any]:
+    """Yield the rows of a table, with empty cells for missing values."""
+    return frame.astype(object).where(frame.notna(), "").itertuples(index=False)
+
+
+def frame_lines(frame: "pd.DataFrame") -> Iterator[str]:
+    """Yield a table as CSV in pieces, with empty cells for missing values."""
+    return plain_lines([*map(str, frame)], frame_rows(frame))
+
+
 def _plain(row: Sequence[object]) -> list[object]:
     return [WORDS[cell] if isinstance(cell, bool) else cell for cell in row]
 
@@ -101,7 +118,7 @@ def _correction_rows(study: Study) -> Iterator[list[object]]:
             yield [version.number, since, one.name, one.before, one.after]
 
 
-def describe(study: Study) -> dict[str, Any]:
+def describe(study: Study, as_of: Moment | None = None) -> dict[str, Any]:
     """Return the description of a study for readers of its tables."""
     from analysis.options import VERSION
 
@@ -137,5 +154,5 @@ def describe(study: Study) -> dict[str, Any]:
             }
             for q in study.questions.all()
         ],
-        "trained_on": study.trained_on,
+        "trained_on": study_tables.trained_on(study, as_of),
     }

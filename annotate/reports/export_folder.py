@@ -56,6 +56,6 @@ def write_export(
         told = sidecar_text(score_tables.identities(study))
         paths.append(write_text(out / SIDECAR, [told]))
     if layout == "long" and not table:
-        text = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(describe(study, as_of), ensure_ascii=False, indent=1) + "\n"
         paths.append(write_text(out / "study.json", [text]))
     return paths

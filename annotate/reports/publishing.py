@@ -77,6 +77,7 @@ def publish(
                     "published_by": by,
                     "published_at": timezone.now(),
                     "withdrawn_at": None,
+                    "error": "",
                 },
             )
             _note(row, by)
@@ -185,8 +186,16 @@ def write_waiting() -> None:
                 _build_again(row, event)
             elif row.report.state == Report.State.DONE:
                 _write(row)
-        except Exception:
+        except Exception as error:
             logger.exception("public report %s was not written", row.report_id)
+            own = PublicReport.objects.filter(pk=row.pk)
+            own.update(error=str(error) or type(error).__name__)
+
+
+def retry(row: PublicReport) -> None:
+    """Queue a public report whose building failed once more, as of its event."""
+    if row.report.as_of is not None:
+        _build_again(row, row.report.as_of)
 
 
 def _build_again(row: PublicReport, event: Event) -> None:
@@ -205,6 +214,7 @@ def _build_again(row: PublicReport, event: Event) -> None:
             inputs=old.inputs,
         )
         row.policy, row.data_event, row.published_at = "", None, timezone.now()
+        row.error = ""
         row.save()
         _note(row, None)
     for path in (data_file(old), page_file(old)):
@@ -221,10 +231,12 @@ def _write(row: PublicReport) -> None:
     if row.with_data and row.data_event is None:
         _write_data(row)
         public.update(data_event=row.report.as_of_id)
+    if row.error:
+        public.update(error="")
 
 
 def _write_data(row: PublicReport) -> None:
-    """Write the report's tables, and the answers and scores that it was made of."""
+    """Write the report's tables, and the tables that it was made of."""
     report = row.report
     study, folder = report.study, building.folder(report)
     assert report.as_of_id is not None
@@ -237,7 +249,15 @@ def _write_data(row: PublicReport) -> None:
             table: _answer_lines(study, table, report.view.key, moment)
             for table in answer_tables(study, only_counted=True)
         }
-        lines["scores"] = downloads.csv_lines(study, "scores", as_of=moment)
+        has_stories = len(downloads.header(study, "stories")) > 1
+        for table in ("scores", *["stories"] * has_stories):
+            lines[table] = downloads.csv_lines(study, table, as_of=moment)
+        for table, frame in (
+            ("hypotheses", study_tables.hypotheses_frame(study)),
+            ("trained_on", study_tables.trained_on_frame(study, moment)),
+        ):
+            if len(frame):
+                lines[table] = downloads.frame_lines(frame)
         for table, pieces in lines.items():
             with (
                 archive.open(f"{table}.csv", "w", force_zip64=True) as stream,

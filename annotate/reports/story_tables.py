@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.db.models import Q
 
+from annotate.audit_log.as_of_event import Moment
 from annotate.models import Purpose, Study
 from annotate.studies.changing import withdrawn_names
 from evalcore.models import Story
@@ -34,7 +35,19 @@ def tag_names(study: Study) -> list[str]:
     return sorted(named - {"story", "", PROBABILITY})
 
 
-def drawing_probabilities(study: Study) -> dict[str, float]:
+def _shown(study: Study, as_of: Moment | None, **purpose: Purpose) -> set[str]:
+    """Return the stories of the study's units, or of the slots at a moment."""
+    if as_of is None:
+        units = study.units.filter(**purpose).order_by()
+        return {*units.values_list("story__key", flat=True)}
+    slots = study.slots.filter(**{f"unit__{name}": p for name, p in purpose.items()})
+    rows = slots.order_by().values_list("pk", "unit__story__key")
+    return {key for pk, key in rows if pk in as_of.slots}
+
+
+def drawing_probabilities(
+    study: Study, as_of: Moment | None = None
+) -> dict[str, float]:
     """Return the known drawing probabilities by story, also of stories not drawn.
 
     They are unknown of drawn stories that were withdrawn, and of others that were added
@@ -43,9 +56,8 @@ def drawing_probabilities(study: Study) -> dict[str, float]:
     draws = study.story_draws.values_list("story__key", "probability", "is_drawn")
     if not (found := list(draws)):
         return {}
-    _methods, withdrawn = withdrawn_names(study)
-    units = study.units.filter(purpose=Purpose.REAL).order_by()
-    rated = {*units.values_list("story__key", flat=True)}
+    _methods, withdrawn = withdrawn_names(study, as_of.event if as_of else None)
+    rated = _shown(study, as_of, purpose=Purpose.REAL)
     return {
         key: probability
         for key, probability, is_drawn in found
@@ -59,35 +71,43 @@ def stories_header(study: Study) -> tuple[str, ...]:
     return ("story", *tag_names(study), *drawn)
 
 
-def story_rows(study: Study) -> Iterator[list[object]]:
-    """Yield each story with its tags and the probability with which it was drawn."""
-    header, known = stories_header(study), drawing_probabilities(study)
+def story_rows(study: Study, as_of: Moment | None = None) -> Iterator[list[object]]:
+    """Yield each story with its tags and the probability with which it was drawn.
+
+    The probabilities are those known at a moment; tags are those of now.
+    """
+    header, known = stories_header(study), drawing_probabilities(study, as_of)
+    drawn = {*study.story_draws.values_list("story__key", flat=True)}
+    there = _shown(study, as_of) | drawn
     for key, tags in story_tags(study).items():
+        if key not in there:
+            continue
         cells = {**tags, PROBABILITY: known.get(key, "")}
         yield [key, *(cells.get(name, "") for name in header[1:])]
 
 
-def stories_frame(study: Study) -> "pd.DataFrame | None":
+def stories_frame(study: Study, as_of: Moment | None = None) -> "pd.DataFrame | None":
     """Return the table of stories, or None if it has no column but the story."""
     import pandas as pd
 
     header = stories_header(study)
-    return pd.DataFrame(story_rows(study), columns=header) if header[1:] else None
+    rows = story_rows(study, as_of) if header[1:] else None
+    return None if rows is None else pd.DataFrame(rows, columns=header)
 
 
-def tags_frame(study: Study) -> "pd.DataFrame | None":
-    """Return a table with column story and a column for each tag, or None."""
-    frame = stories_frame(study)
-    tags = [] if frame is None else [name for name in frame if name != PROBABILITY]
-    return frame[tags] if frame is not None and tags[1:] else None
+def tags_frame(stories: "pd.DataFrame | None") -> "pd.DataFrame | None":
+    """Return a table of stories without probabilities, or None if it has no tags."""
+    tags = [] if stories is None else [name for name in stories if name != PROBABILITY]
+    return stories[tags] if stories is not None and tags[1:] else None
 
 
 class DrawnStories(NamedTuple):
-    """Numbers of stories drawn and drawn from, and those chosen by hand."""
+    """Numbers of stories drawn and drawn from; those added or withdrawn by hand."""
 
     drawn: int
     among: int
-    by_hand: list[str]
+    added: list[str]
+    withdrawn: list[str]
 
 
 def drawn_stories(study: Study) -> DrawnStories | None:
@@ -95,7 +115,8 @@ def drawn_stories(study: Study) -> DrawnStories | None:
     draws = dict(study.story_draws.values_list("story__key", "is_drawn"))
     if not draws:
         return None
-    units = study.units.filter(purpose=Purpose.REAL).order_by()
-    rated = {*units.values_list("story__key", flat=True)}
+    rated = _shown(study, None, purpose=Purpose.REAL)
     by_hand = (rated | draws.keys()) - drawing_probabilities(study).keys()
-    return DrawnStories(sum(draws.values()), len(draws), sorted(by_hand))
+    withdrawn = {key for key in by_hand if draws.get(key)}
+    added = sorted(by_hand - withdrawn)
+    return DrawnStories(sum(draws.values()), len(draws), added, sorted(withdrawn))

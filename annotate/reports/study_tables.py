@@ -1,6 +1,6 @@
 """Tables of answers and scores, made from the database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +9,10 @@ from django.db.models import Exists, F, OuterRef, Q
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import kind_of_table, kinds_of, tables_of
-from annotate.models import MAIN, Answer, Exclusion, Purpose, Study
+from annotate.models import MAIN, Answer, Event, Exclusion, Purpose, Study
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses import submission
+from annotate.studies.study_file import read_definition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,11 +275,27 @@ def hypotheses_frame(study: Study) -> "pd.DataFrame":
     return pd.DataFrame(list(rows), columns=columns).astype({"epsilon": float})
 
 
-def trained_on_frame(study: Study) -> "pd.DataFrame":
-    """Return the metrics that methods were trained on or chosen by."""
+def trained_on(study: Study, as_of: Moment | None = None) -> dict[str, list[str]]:
+    """Return the metrics that each method was trained on or chosen by, at a moment."""
+    changes = study.events.filter(
+        kind=Event.Kind.STUDY_EDITED, details__has_key="trained_on"
+    ).order_by("pk")
+    found: Mapping[str, Sequence[str]] = {}
+    if as_of is None or not changes.filter(pk__gt=as_of.event).exists():
+        found = study.trained_on
+    elif last := changes.filter(pk__lte=as_of.event).last():
+        found = last.details["trained_on"]
+    elif study.definition:
+        found = read_definition(study.definition, file="", name="").trained_on
+    return {method: [*metrics] for method, metrics in found.items()}
+
+
+def trained_on_frame(study: Study, as_of: Moment | None = None) -> "pd.DataFrame":
+    """Return the metrics that methods were trained on or chosen by, a row each."""
     import pandas as pd
 
-    rows = [(name, one) for name, own in study.trained_on.items() for one in own]
+    by_method = trained_on(study, as_of).items()
+    rows = [(name, one) for name, own in by_method for one in own]
     return pd.DataFrame(rows, columns=["method", "metric"])
 
 

@@ -27,8 +27,14 @@ from annotate.reports import (
     study_scores,
     study_tables,
 )
-from annotate.reports.declarations import Files, declarations, keep, kept_name
-from annotate.reports.sample_flow import people_rows
+from annotate.reports.declarations import (
+    Files,
+    declarations,
+    keep,
+    kept_name,
+    unscored,
+)
+from annotate.reports.sample_flow import exclusion_reasons, people_rows
 from annotate.studies import rewording
 from evalcore.metrics import registry
 from evalcore.models import Story
@@ -114,6 +120,7 @@ def write_study_report(
         *_about_texts(study, moment),
         *result.notes,
         *_about_metrics(result.metrics),
+        *_about_shaping(study, moment),
         *_about_pairs(study),
         *(
             study_scores.notes(study, moment, choice)
@@ -127,7 +134,7 @@ def write_study_report(
         replace(
             result.analysis,
             notes=notes,
-            tables=_with_people(study, view, moment, result),
+            tables=_with_people(study, moment, result),
         ),
         out=out,
         title=study.title,
@@ -141,14 +148,14 @@ def write_study_report(
 
 
 def _with_people(
-    study: Study, view: str, moment: Moment, result: _Result
+    study: Study, moment: Moment, result: _Result
 ) -> "dict[str, pd.DataFrame]":
     """Return the tables, the way to the analysed answers beginning with people."""
     import pandas as pd
 
     tables = result.analysis.tables
     flow = tables["sample_flow"]
-    people = pd.DataFrame(people_rows(study, view, moment), columns=flow.columns)
+    people = pd.DataFrame(people_rows(study, moment), columns=flow.columns)
     people = people.astype(flow.dtypes)
     return {**tables, "sample_flow": pd.concat([people, flow], ignore_index=True)}
 
@@ -193,6 +200,7 @@ def _align(
     if not moment.submitted:
         raise ReportError("This study has no submitted answers yet.")
     from analysis.commands.alignment import align
+    from analysis.result_tables.sample_flow import EXCLUDED_BY
 
     scores, twins, metrics = None, None, []
     if next(score_tables.score_rows(study, as_of=moment), None) is not None:
@@ -205,24 +213,36 @@ def _align(
         table: study_tables.answers_frame(study, table, view=view, as_of=moment)
         for table in answer_tables(study, only_counted=True)
     }
+    for frame in tables.values():
+        if frame is not None:
+            frame[EXCLUDED_BY] = exclusion_reasons(study, view, moment, frame["slot"])
     tables["scores"] = scores
     marked = _marked_shots(study, view, moment)
-    tags = story_tables.tags_frame(study)
+    stories = story_tables.stories_frame(study, moment)
+    trained_on = study_tables.trained_on_frame(study, moment)
     earlier, earlier_hashes, earlier_notes = earlier_study.read(study, view, moment)
+    tags = story_tables.tags_frame(stories)
     declared = declarations(study, files, tables, tags, options)
     analysis = align(
         **tables,
         options=options,
-        tags=story_tables.stories_frame(study),
+        tags=stories,
         composites=declared.composites,
         hypotheses=declared.hypotheses,
-        trained_on=study_tables.trained_on_frame(study),
+        trained_on=trained_on,
         twins=twins,
         marked_shots=marked,
         earlier=earlier,
         progress=progress,
     )
     hashes = {**declared.hashes, **earlier_hashes}
+    if stories is not None:
+        hashes["stories.csv"] = downloads.sha256(
+            study, "stories", view=view, as_of=moment
+        )
+    if len(trained_on):
+        text = "".join(downloads.frame_lines(trained_on))
+        hashes["trained_on.csv"] = sha256(text.encode()).hexdigest()
     if twins is not None:
         text = twins.to_csv(index=False, lineterminator="\n")
         hashes["scores of twins"] = sha256(text.encode()).hexdigest()
@@ -279,6 +299,15 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
         for family, words in NOT_OF_PAPERS.items()
         if (names := [name for name in known if families[name] == family])
     ]
+
+
+def _about_shaping(study: Study, moment: Moment) -> Iterator[str]:
+    """Yield a remark on declared metrics that have no scores."""
+    if names := unscored(study, moment):
+        yield sentence(
+            "Declared to have shaped a method, but without scores here: {metrics}.",
+            metrics=names,
+        )
 
 
 def _about_programs(study: Study, moment: Moment) -> list[str]:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -63,13 +63,15 @@ def measure_balance(study: Study) -> None:
         study.save(update_fields=["balance_report"])
 
 
-def withdrawn_names(study: Study) -> Names:
-    """Return the withdrawn methods and stories according to the log."""
+def withdrawn_names(study: Study, until: int | None = None) -> Names:
+    """Return the withdrawn methods and stories according to the log up to an event."""
     methods: set[str] = set()
     stories: set[str] = set()
     events = study.events.filter(
         kind__in=[Event.Kind.STUDY_EDITED, Event.Kind.STUDY_EXTENDED]
     )
+    if until is not None:
+        events = events.filter(pk__lte=until)
     for event in events.order_by("pk"):
         methods |= set(event.details.get("withdrawn_methods", ()))
         stories |= set(event.details.get("withdrawn_stories", ()))
@@ -319,17 +321,6 @@ def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
         one.person
         for one in measured
         if not one.is_missed or one.person.state == Annotator.State.PLANNED
-    ]
-
-
-def idle(study: Study, days: int) -> list[Annotator]:
-    """Return invited people with unfinished work who were absent for these days."""
-    since = timezone.now() - timedelta(days=days)
-    return [
-        one.person
-        for one in presences(study)
-        if one.person.state in (Annotator.State.INVITED, Annotator.State.ACTIVE)
-        and one.since < since
     ]
 
 

@@ -104,7 +104,11 @@ class StudyDefinition(Part):
         description=_("Last day for answers. It can be moved while the study runs."),
     )
     seed: Number = Field(
-        0, title=_("Seed"), description=_("The same seed gives the same plan.")
+        0,
+        title=_("Seed"),
+        description=_(
+            "The same seed gives the same plan. To draw stories, 0 takes a random one."
+        ),
     )
     languages: dict[Text, Count] = {}
     stories: Drawn | None = None

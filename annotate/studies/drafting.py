@@ -26,6 +26,7 @@ from annotate.studies.changing import names_now, withdrawn_names
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import Checks, Goals
 from annotate.studies.planning import Setup
+from annotate.studies.story_draw import draw_events, keep_draws
 from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -76,6 +77,7 @@ def replace(
         members = list(old.members.exclude(user=user))
         role = old.members.filter(user=user).first()
         before, following = old.previous_version, list(old.next_versions.all())
+        draws = draw_events(old)
         old.slots.all().delete()
         old.delete()
         new = planning.store(draft, user, before)
@@ -88,6 +90,7 @@ def replace(
         Study.objects.filter(pk__in=[s.pk for s in following]).update(
             previous_version=new
         )
+        keep_draws(new, draws)
         event_log.note(Event.Kind.STUDY_EDITED, new.pk, user=user)
     return new
 

@@ -71,7 +71,7 @@ class DrawnSample(StorySample):
     )
     spread_of: Text = Field(
         "",
-        title=_("Probabilities by the spread of"),
+        title=_("Prefer stories where methods differ by this metric"),
         description=_(
             "Stories on which this metric's scores of the methods differ more are "
             "drawn more often. Reports take the probabilities into account."

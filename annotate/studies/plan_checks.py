@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, UnitOutputs
-from evalcore.models import Shot
+from evalcore.models import Benchmark, MetricScore, Shot
 
 # Higher numbers are typing errors, and would exhaust the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
@@ -79,6 +79,17 @@ def check_trained_on(definition: StudyDefinition, units: Sequence[UnitOutputs]) 
             f"{', '.join(sorted(methods))}.",
             field="trained_on",
         )
+
+
+def unscored_note(definition: StudyDefinition, benchmark: Benchmark) -> str:
+    """Name metrics that shaped methods and have no scores; empty if there are none."""
+    named = {metric for own in definition.trained_on.values() for metric in own}
+    named -= {one.name for one in definition.composites}
+    scored = MetricScore.objects.filter(benchmark=benchmark, metric__in=named)
+    if not (lacking := named.difference(scored.values_list("metric", flat=True))):
+        return ""
+    text = _("No scores so far of: %(names)s. Check the names, or import these scores.")
+    return text % {"names": ", ".join(sorted(lacking))}
 
 
 def people_by_language(

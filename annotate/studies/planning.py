@@ -1,5 +1,6 @@
 """Planning of a study from a definition and a benchmark."""
 
+import secrets
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ from annotate.studies.plan_checks import (
     people_by_language,
     refuse_too_many,
     refuse_too_much_work,
+    unscored_note,
 )
 from annotate.studies.story_draw import Draw, draw_notes, draw_stories, store_draw
 from annotate.studies.study_file import write_definition
@@ -62,6 +64,8 @@ MOST_DRAWN_AT_ONCE = 40
 PASSING = {"pass_mark", "attempts", "per_round"}
 # Assumed time to look at a picture; `Kind.seconds` is the time to answer.
 SECONDS_PER_PICTURE = 3
+# NumPy and SQLite take more; people copy it.
+LARGEST_SEED = 999_999
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,7 @@ class Draft:
         """Return warnings that a manager needs before people begin."""
         notes = [gaps_note(self.units), self._unasked_note(), self.material.note()]
         notes += draw_notes(self.definition, self.draw, self.units)
+        notes.append(unscored_note(self.definition, self.setup.benchmark))
         return list(filter(None, notes))
 
     def _unasked_note(self) -> str:
@@ -197,6 +202,7 @@ def outline(setup: Setup) -> Draft:
     PlanningError
         The study is impossible, or too large to plan.
     """
+    setup = _with_seed(setup)
     definition = setup.definition
     try:
         deadline.check(definition.deadline)
@@ -218,6 +224,15 @@ def outline(setup: Setup) -> Draft:
     check_shots(definition, units)
     check_pictures(definition, units)
     return draft
+
+
+def _with_seed(setup: Setup) -> Setup:
+    """Draw a seed unless one is given, so that studies draw different stories."""
+    definition = setup.definition
+    if definition.stories is None or definition.seed:
+        return setup
+    seed = secrets.randbelow(LARGEST_SEED) + 1
+    return replace(setup, definition=definition.with_changes(seed=seed))
 
 
 def with_plan(draft: Draft, progress: Progress = silent) -> Draft:

@@ -1,7 +1,7 @@
 """The draw of a study's stories with known probabilities, and its place in the log."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,6 +162,30 @@ def store_draw(study: Study, draw: Draw, user: User | None) -> None:
         strata=draw.wanted.by,
         seed=study.seed,
         probabilities=" – ".join(span),
+    )
+
+
+def draw_events(study: Study) -> list[Event]:
+    """Return the log's draws of a draft, with the stories that the last one drew."""
+    events = [*study.events.filter(kind=Event.Kind.STORIES_DRAWN).order_by("pk")]
+    drawn = study.story_draws.filter(is_drawn=True).values_list("story__key", flat=True)
+    for event in events:
+        if not event.details.get("earlier"):
+            event.details |= {"stories": sorted(drawn), "earlier": True}
+    return events
+
+
+def keep_draws(study: Study, draws: Iterable[Event]) -> None:
+    """Log the draws of a draft that this study replaces, with their times."""
+    Event.objects.bulk_create(
+        Event(
+            study=study,
+            kind=draw.kind,
+            at=draw.at,
+            user_id=draw.user_id,
+            details=draw.details,
+        )
+        for draw in draws
     )
 
 

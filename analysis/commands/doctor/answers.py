@@ -21,6 +21,7 @@ from analysis.reading.kept_answers import (
 )
 from analysis.reading.rankings import OUTCOMES, implied_choices, in_orders
 from analysis.reading.shared_names import FILE, OF_ANSWERS, spelling_remarks
+from analysis.reliability.alternative_annotators import LEAST_ITEMS
 from analysis.report.findings_planning import FEW_ANNOTATORS
 from analysis.report.wording import FEW_STORIES
 from analysis.sentences import Notes, counted
@@ -137,6 +138,14 @@ def _annotators(kind: str, rows: pd.DataFrame, file: str) -> Iterator[Finding]:
         if n == 1:
             advice += " If they are means, give the single answers."
         yield Finding(file, Kind.LIMIT, what, n, advice)
+    sizes = rows[["annotator", *own]].drop_duplicates().groupby("annotator").size()
+    if few := [*sizes.index[sizes < LEAST_ITEMS]]:
+        what = f"metrics in place of annotators: {listed(few[:3])} "
+        what += f"{f'and {len(few) - 3} more ' if few[3:] else ''}"
+        what += f"{'judge' if few[1:] else 'judges'} fewer than {LEAST_ITEMS} {units}, "
+        advice = f"Needed: {LEAST_ITEMS - sizes.min()} more."
+        what += "and cannot be tested."
+        yield Finding(file, Kind.LIMIT, what, len(few), advice)
 
 
 def _values(ratings: pd.DataFrame, file: str) -> Iterator[Finding]:

@@ -14,8 +14,10 @@ from analysis.commands.doctor.findings import Finding, Kind, exit_status, printe
 from analysis.commands.doctor.opening import Opened, opened
 from analysis.commands.doctor.scored import of_scores
 from analysis.problems import InputError, listed
+from analysis.questions import EPSILON
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.shared_names import FILE, OUTPUT_NAMES, check_shared_names
+from analysis.reading.story_tags import DRAWING_PROBABILITY, without_probabilities
 from analysis.reading.texts import Nearest
 from analysis.sentences import Notes, counted
 
@@ -56,12 +58,11 @@ def examine(paths: Iterable[Path]) -> list[Finding]:
         file = str(next(iter(tables.answers().values())).attrs[FILE])
         what = "no scores beside it: a report of people alone."
         found.append(Finding(file, Kind.LIMIT, what, 1))
-    found += _tags(tables.tables.get("stories"), people)
+    stories = tables.tables.get("stories")
+    found += _tags(stories, people)
+    found += _drawn(stories, people)
     if (declared := tables.tables.get("hypotheses")) is not None:
-        what = f"{counted(len(declared), 'declared metric')} of "
-        what += f"{counted(declared['question'].nunique(), 'question')}."
-        file = str(declared.attrs.get(FILE, "hypotheses"))
-        found.append(Finding(file, Kind.TABLE, what, len(declared)))
+        found += _declared(declared)
     if (trained := tables.tables.get("trained_on")) is not None:
         what = f"{counted(trained['method'].nunique(), 'method')} trained on, or "
         what += f"selected by, {counted(trained['metric'].nunique(), 'metric')}."
@@ -103,9 +104,45 @@ def _distinct(frames: list[pd.DataFrame], columns: Iterable[str]) -> set[str]:
     } - {""}
 
 
-def _tags(tags: pd.DataFrame | None, people: KeptAnswers) -> Iterator[Finding]:
-    if tags is None:
+def _declared(hypotheses: pd.DataFrame) -> Iterator[Finding]:
+    """Yield how many metrics are declared, and those without an epsilon."""
+    file = str(hypotheses.attrs.get(FILE, "hypotheses"))
+    what = f"{counted(len(hypotheses), 'declared metric')} of "
+    what += f"{counted(hypotheses['question'].nunique(), 'question')}."
+    yield Finding(file, Kind.TABLE, what, len(hypotheses))
+    given = hypotheses.reindex(columns=[EPSILON])[EPSILON].notna()
+    if lacking := [*dict.fromkeys(hypotheses.loc[~given, "metric"])]:
+        what = "metrics in place of annotators: no epsilon is declared for "
+        what += f"{listed(lacking)}."
+        advice = "Needed: how much worse than an annotator it may be, in a column "
+        advice += "epsilon or by align --replaces-within."
+        yield Finding(file, Kind.LIMIT, what, len(lacking), advice)
+
+
+def _drawn(stories: pd.DataFrame | None, people: KeptAnswers) -> Iterator[Finding]:
+    """Yield whether stories were drawn with known probabilities."""
+    _tags, known = without_probabilities(stories)
+    if stories is None or known is None:
         return
+    file = str(stories.attrs[FILE])
+    judged = _distinct([x for x in vars(people).values() if x is not None], ("story",))
+    about = "estimates from metric scores of all stories: "
+    if unknown := sorted(judged - {*known.index}):
+        what = f"{about}no {DRAWING_PROBABILITY} of "
+        what += f"{counted(len(unknown), 'judged story')} ({listed(unknown[:3])}), "
+        advice = "If they were picked by hand, leave their answers out."
+        what += "so that they are refused."
+        yield Finding(file, Kind.LIMIT, what, len(unknown), advice)
+    elif judged:
+        what = f"{about}{len(judged)} of {len(known)} were drawn with known "
+        yield Finding(file, Kind.SUPPORT, f"{what}probabilities.", len(judged))
+
+
+def _tags(stories: pd.DataFrame | None, people: KeptAnswers) -> Iterator[Finding]:
+    tags, _known = without_probabilities(stories)
+    if tags is None or stories is None:
+        return
+    tags.attrs[FILE] = stories.attrs[FILE]
     file, names = str(tags.attrs[FILE]), [*tags.columns.drop("story")]
     what = f"{counted(len(tags), 'story')} with {counted(len(names), 'tag')}: "
     yield Finding(file, Kind.TABLE, f"{what}{listed(names)}.", len(tags))

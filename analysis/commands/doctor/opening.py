@@ -50,6 +50,8 @@ TELLING = {
 }
 # A table with one of these is no table of tags.
 NO_TAGS = {"method", "methods", "annotator", "metric", "slot", "question"}
+# A table of methods with one of these has no column for each question or metric.
+NO_WIDE = {"metric", "slot", "question", "dimension", "criterion", "file"}
 # Tables that exports hold beside the others, and that need no check here.
 BESIDE = ("marked_shots", "twins")
 ANSWERS = ("ratings", "choices", "rankings")
@@ -91,6 +93,8 @@ def kind_of(columns: Iterable[object]) -> str:
     ('scores', 'ratings')
     >>> kind_of(["story", "genre"]), kind_of(["Model", "BLEU"])
     ('stories', '')
+    >>> kind_of(["story", "method", "csd"]), kind_of(["method", "annotator", "fit"])
+    ('scores', 'ratings')
     """
     here = {str(column).strip() for column in columns}
     if {*TWIN_COLUMNS} <= here:
@@ -104,6 +108,8 @@ def kind_of(columns: Iterable[object]) -> str:
     part = [kind for kind, own in TELLING.items() if own & here]
     if part:
         return max(part, key=lambda kind: len({*KINDS[kind]} & here))
+    if "method" in here and not NO_WIDE & here:
+        return "ratings" if "annotator" in here else "scores"
     return "stories" if whole and not NO_TAGS & here else ""
 
 
@@ -183,8 +189,8 @@ def _unknown(path: Path) -> Problem:
     needed = "; ".join(f"{kind} ({', '.join(own)})" for kind, own in KINDS.items())
     columns = listed(read_file(path).columns)
     expected = (
-        f"the columns of {needed}; found {columns}. Rename the columns; align also "
-        "reads a table with a column for each question or metric, with --wide"
+        f"the columns of {needed}; found {columns}. Rename the columns. Tables with a "
+        "column for each question or metric have a column method"
     )
     return Problem(file_and_sheet(path)[0].name, expected, 1)
 
@@ -215,7 +221,9 @@ def _read(
 def _answers_or_scores(
     kind: str, file: Path, scales: Mapping[str, Scale], found: Opened
 ) -> pd.DataFrame:
-    table = read_table(kind, file, {**WIDE, "scale": None})
+    # Without a column of values, each question or metric has its own.
+    wide = not TELLING[kind] & {*map(str.strip, map(str, read_file(file).columns))}
+    table = read_table(kind, file, {**WIDE, "scale": None, "wide": wide})
     name = str(table.attrs[FILE])
     for remark in remarks_on(table, kind):
         found.findings.append(Finding(name, Kind.CHECK, remark, 1))

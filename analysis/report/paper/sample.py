@@ -8,8 +8,8 @@ from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable
 from analysis.report.wording import ResultTables, records
 
-UNKNOWN = "Not known: of means over raters, or of what the report leaves out."
-BEFORE = "People here have no answers, or have them counted below."
+UNKNOWN = "Not known of means over raters."
+BEFORE = "Answers are counted below."
 # Tables with adjusted p-values: the null hypothesis, and the columns of a family.
 FAMILIES = {
     "metric_comparisons": (
@@ -86,7 +86,8 @@ def flow_tables(tables: ResultTables) -> Iterator[PaperTable]:
         lines.append(Line(name, counts, str(row["source"]).capitalize()))
     caption = (
         "From invited people to analysed answers. An answer that is left out counts "
-        "under the first reason that holds, a person under each."
+        "under the first reason that holds, a person under the one that leaves out "
+        "the last of their answers."
     )
     columns = tuple(Column(title, in_unit=False) for title in ("People", "Answers"))
     yield PaperTable("sample", caption, "Step", columns, tuple(lines))

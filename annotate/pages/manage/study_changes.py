@@ -23,9 +23,8 @@ from annotate.pages.study_views import (
     whole_number,
 )
 from annotate.people.inviting import free_slots
-from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
-from annotate.reports import story_tables
+from annotate.reports import declarations, story_tables
 from annotate.studies import changing, extending, lifecycle
 from annotate.studies.changing import ChangeError, Redistribution, Withdrawal
 from annotate.studies.extending import Extension
@@ -153,17 +152,20 @@ def study_redistribute(request: UserRequest, study: Study) -> HttpResponse:
     )
 
 
-@study_button("study-extend", ChangeError)
-def study_trained_on(request: UserRequest, study: Study) -> str:
+@study_page("POST", role="manager")
+def study_trained_on(request: UserRequest, study: Study) -> HttpResponse:
     """Declare the metrics that methods were trained on or chosen by."""
-    methods, _stories = changing.names_now(study)
-    texts = {name: request.POST.get(f"trained_on.{name}", "") for name in methods}
     given = {
-        name: [*filter(None, map(str.strip, text.split(",")))]
-        for name, text in texts.items()
+        name: [*filter(None, map(str.strip, request.POST[field].split(",")))]
+        for name in changing.names_now(study)[0]
+        if (field := f"trained_on.{name}") in request.POST
     }
-    changing.set_trained_on(study, given, user=request.user)
-    return _("Saved.")
+    try:
+        changing.set_trained_on(study, given, user=request.user)
+    except ChangeError as error:
+        return _page(request, study, 422, form="shaping", error=str(error))
+    messages.success(request, _("Saved."))
+    return redirect("study-extend", study.slug)
 
 
 def _check_reach(request: UserRequest, study: Study) -> None:
@@ -253,9 +255,11 @@ def _page(
         chosen_opponents=request.POST.getlist("against"),
         draw=story_tables.drawn_stories(study),
         trained_on=[
-            (name, ", ".join(study.trained_on.get(name, ())))
+            (name, request.POST.get(f"trained_on.{name}", ", ".join(stored)))
             for name in sorted(methods)
+            for stored in [study.trained_on.get(name, ())]
         ],
+        unscored=declarations.unscored(study),
         **context,
     )
 
@@ -263,16 +267,11 @@ def _page(
 def _people_page(
     request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """Show who has unfinished work; preselect people named, away or idle."""
+    """Show who has unfinished work; preselect people named or away."""
     holders = changing.presences(study)
-    days = request.GET.get("idle", "")
-    idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
     chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
-    if idle_days is not None:
-        chosen |= {person.name for person in changing.idle(study, idle_days)}
     if "away" in request.GET:
         chosen |= {holder.person.name for holder in holders if holder.is_missed}
-    usual = patience_days(answers_by_day(study))
     left_behind = not study.is_open and free_slots(study).exists()
     return render_page(
         request,
@@ -282,7 +281,6 @@ def _people_page(
         holders=holders,
         left_behind=left_behind,
         can_give=holders or left_behind,
-        idle_days=usual if idle_days is None else idle_days,
         chosen=chosen,
         **context,
     )

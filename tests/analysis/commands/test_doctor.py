@@ -235,6 +235,38 @@ def test_methods_trained_on_metrics_need_known_names(found):
     assert "trained_on (method, metric)" in bad
 
 
+def test_missing_epsilon_and_few_items_limit_metrics_in_place_of_annotators(found):
+    ratings, scores = study()
+    few = ratings[(ratings["annotator"] != "Kim") | ratings["story"].isin(["s0", "s1"])]
+    plan = "question,metric\nlook,good\n"
+    limits = texts(found(ratings=few, scores=scores, plan=plan), Kind.LIMIT)
+    people, metrics = [text for text in limits if "in place of annotators" in text]
+    assert "Kim judges fewer than 20 outputs" in people
+    assert "no epsilon is declared for good" in metrics
+
+
+def test_drawing_probabilities_are_no_tags_and_support_estimates(found):
+    ratings, scores = study()
+    keys = [f"s{n}" for n in range(40)]
+    drawn = pd.DataFrame({"story": keys, "drawing_probability": 0.5})
+    findings = found(ratings=ratings, scores=scores, stories=drawn)
+    assert any("20 of 40 were drawn" in x for x in texts(findings, Kind.SUPPORT))
+    assert not [x for x in texts(findings, Kind.TABLE) if "tag" in x]
+    drawn.loc[3, "drawing_probability"] = np.nan
+    findings = found(ratings=ratings, scores=scores, stories=drawn)
+    assert any("1 judged story (s3)" in x for x in texts(findings, Kind.LIMIT))
+
+
+def test_wide_tables_are_read_as_align_reads_them(found):
+    ratings, scores = study()
+    keys = ["story", "method"]
+    long = texts(found(ratings=ratings, scores=scores), Kind.TABLE)
+    ratings = ratings.pivot(index=[*keys, "annotator"], columns="dimension")["rating"]
+    scores = scores.pivot(index=keys, columns="metric", values="score")
+    wide = found(ratings=ratings.reset_index(), scores=scores.reset_index())
+    assert texts(wide, Kind.TABLE) == long
+
+
 def test_second_table_of_a_kind_is_not_left_out_in_silence(found):
     ratings, _scores = study()
     (check,) = texts(found(ratings=ratings, more=ratings), Kind.CHECK)

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
+from analysis.commands import alignment
 from analysis.commands.requirements import MET, NOT_MET, OPEN, outcomes, parsed
 from analysis.options import OptionError
 from tests.analysis.commands.test_doctor import study
@@ -105,6 +106,13 @@ def test_gate_of_a_report(align, tmp_path, capsys):
     assert first.startswith("met: look:good>=0.6: ppa_half@pairs of ratings is 1.0")
     assert second.startswith("not settled: look:good>=0.999: ")
     assert align(names[0]) == 0
+
+
+@pytest.mark.parametrize("name", ["look:goodish", "lok:good", "look:god:kendall"])
+def test_unknown_name_is_refused_before_the_analysis(align, monkeypatch, capsys, name):
+    monkeypatch.setattr(alignment, "align", lambda **_tables: pytest.fail("analysed"))
+    assert align(f"{name}>=0.6") == 1
+    assert f"--require: '{name}': expected" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

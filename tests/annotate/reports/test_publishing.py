@@ -10,12 +10,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate.models import Event, Report
 from annotate.personal_data import erasing
 from annotate.quality import exclusion
 from annotate.reports import building, publishing
-from annotate.tasks import write_public_data
+from annotate.tasks import sweep_reports, write_public_data
 from tests.factories import make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -209,6 +210,31 @@ def test_withdrawn_answers_leave_page_and_data(report):
     assert "again</h1>" in page_at(address)
     assert {row["annotator"] for row in rows(address)} == {"A01"}
     assert study.reports.count() == 2
+
+
+def test_failed_update_is_shown_to_managers_who_can_build_it_again(report, monkeypatch):
+    study, address = report.study, publish(report)
+    erasing.withdraw(study.annotators.get(name="A02"), answers=True)
+    write_public_data()
+    again = study.reports.get(state="queued")
+    failed = {"state": "failed", "error": "no space", "finished_at": timezone.now()}
+    study.reports.filter(pk=again.pk).update(**failed)
+    write_public_data()
+    refused = Client().get(address)
+    assert (refused.status_code, "Retry-After" in refused) == (503, False)
+    assert "could not be updated on" in refused.content.decode()
+    assert "no space" in rob(study).get(page(again)).text
+    monkeypatch.setattr(sweep_reports, "delay", lambda: None)
+    rob(study).post(page(again), {"again": "1"})
+    new = study.reports.get(state="queued")
+    assert new.public.name == address.split("/")[-2]
+    study.reports.filter(pk=new.pk).update(state="done")
+    write_public_data()
+    assert "The page of the report is missing." in rob(study).get(page(new)).text
+    write_files(new)
+    write_public_data()
+    new.public.refresh_from_db()
+    assert (Client().get(address).status_code, new.public.error) == (200, "")
 
 
 def test_withdrawal_from_further_work_leaves_the_report_as_it_is(report):

@@ -1,42 +1,65 @@
 """The way from invited people to analysed answers, in a study's report."""
 
 import pytest
-from django.utils import timezone
+from django.urls import reverse
 
+from annotate import event_log
 from annotate.audit_log import as_of_event
+from annotate.models import Event, User
+from annotate.people import consenting, inviting, places
 from annotate.quality import exclusion
-from annotate.reports.sample_flow import people_rows
-from tests.annotate.reports.test_reproduced import open_study
+from annotate.reports.sample_flow import exclusion_reasons, people_rows
+from annotate.reports.study_tables import answers_frame
+from tests.annotate.reports.test_reproduced import answer, open_study
+from tests.factories import make_benchmark, make_study
 
 pytestmark = pytest.mark.django_db
 
 
-def steps(study, moment, view="main"):
+def steps(study, moment):
     return [
-        (row["step"], row["reason"], row["n_annotators"], row["n_answers"])
-        for row in people_rows(study, view, moment)
+        (row["step"], row["reason"], row["n_annotators"])
+        for row in people_rows(study, moment)
     ]
 
 
-def test_people_and_exclusions_count_as_of_the_moment():
-    study = open_study()
-    study.annotators.filter(name="A03").update(consented_at=None)
+def test_people_without_answers_have_one_reason_each_as_of_the_moment(client):
+    benchmark = make_benchmark(stories=3)
+    study = make_study(benchmark=benchmark, annotators=5, session_size=20)
+    people = [*study.annotators.order_by("name")]
+    for person in people[:3]:
+        client.get(reverse("rate-consent", args=[person.invitation.token]))
+    places.decline(people[0])
+    consenting.agree(people[1], "en")
+    consenting.begin(study.annotators.get(name="A02"))
+    answer(study, "A02", 2)
+    event_log.note(Event.Kind.ANNOTATOR_INVITED, study.pk, annotator=people[3])
+    inviting.revoke(people[3], user=User.objects.create(username="alice"))
     before = as_of_event.now(study)
     expected = [
-        ("invited", "", 3, None),
-        ("consented", "", 2, None),
-        ("answered", "", 2, 15),
+        ("invited", "", 5),
+        ("left out", "consent page left without an answer", 1),
+        ("left out", "consent refused", 1),
+        ("left out", "no opening of the link recorded", 1),
+        ("left out", "removed from the study", 1),
+        ("consented", "", 1),
+        ("answered", "", 1),
     ]
     assert steps(study, before) == expected
-    study.annotators.filter(name="A03").update(consented_at=timezone.now())
+    client.get(reverse("rate-consent", args=[people[4].invitation.token]))
+    places.come_back(people[0])
+    assert steps(study, before) == expected
+    assert steps(study, as_of_event.now(study))[1:3] == [
+        ("left out", "consent page left without an answer", 3),
+        ("left out", "removed from the study", 1),
+    ]
+
+
+def test_excluded_answers_have_the_rule_that_left_them_out():
+    study = open_study()
     for slot in study.slots.filter(state="submitted", annotator__name="A01")[:2]:
         exclusion.exclude(slot, reason="Too fast.", author=None, rule="too_fast")
-    after = as_of_event.now(study)
-    assert steps(study, after) == [
-        ("invited", "", 3, None),
-        ("consented", "", 3, None),
-        ("left out", "no rating submitted", 1, None),
-        ("answered", "", 2, 15),
-        ("left out", "too fast", 1, 2),
-    ]
-    assert steps(study, before) == expected
+    moment = as_of_event.now(study)
+    frame = answers_frame(study, "ratings", as_of=moment)
+    reasons = exclusion_reasons(study, "main", moment, frame["slot"])
+    assert reasons[frame["excluded"].astype(bool)].tolist() == ["too fast"] * 4

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from contextlib import suppress
-from datetime import timedelta
 
 import pytest
 from django.db import transaction
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.people.inviting import invite, revoke
+from annotate.people.inviting import revoke
 from annotate.responses import giving_back
 from annotate.studies import lifecycle
-from annotate.studies.changing import ChangeError, idle, redistribute, withdraw_units
+from annotate.studies.changing import ChangeError, redistribute, withdraw_units
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.extending import extend
 from annotate.studies.planning import plan_study
@@ -296,28 +295,6 @@ def test_unfinished_work_goes_to_others():
     spread = [loads(study)[person.name] for person in others]
     assert max(spread) - min(spread) <= 1
     assert problems(study) == []
-
-
-def test_idle_people_have_unfinished_work_and_long_absence():
-    study = planned_study()
-    invite(study, count=3)
-    first, second, third, _fourth = study.annotators.all()
-    long_ago = timezone.now() - timedelta(days=9)
-    for person in (first, second):
-        work(person)
-        for sign in ("consented_at", "instructed_at", "last_seen_at"):
-            Annotator.objects.filter(pk=person.pk).update(**{sign: long_ago})
-    # Every submitted answer counts as activity.
-    assert idle(study, 7) == []
-    study.slots.filter(submitted_at__isnull=False).update(submitted_at=long_ago)
-    work(third)
-    assert idle(study, 7) == [first, second]
-    assert idle(study, 10) == []
-    redistribute(study, annotators=idle(study, 7))
-    assert loads(study)["A01"] == loads(study)["A02"] == 1
-    assert problems(study) == []
-    with pytest.raises(ChangeError):
-        redistribute(study, annotators=idle(study, 7))
 
 
 def test_work_of_revoked_people_is_assigned_to_others():

@@ -5,6 +5,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from annotate.audit_log import as_of_event
 from annotate.audit_log.log_lines import details
 from annotate.audit_log.verifying import problems
 from annotate.bundles import exporting
@@ -151,7 +152,8 @@ def test_draw_is_stratified_by_a_tag():
     header = next(iter(downloads.csv_lines(study, "stories"))).splitlines()[0]
     assert header == "story,genre,drawing_probability"
     assert story_tables.tag_names(study) == ["genre"]
-    assert [*story_tables.tags_frame(study)] == ["story", "genre"]
+    stories = story_tables.stories_frame(study)
+    assert [*story_tables.tags_frame(stories)] == ["story", "genre"]
 
 
 def test_more_stories_than_there_are_are_all_rated():
@@ -208,7 +210,9 @@ def test_draft_that_is_planned_again_has_the_same_draw_and_a_log_of_it():
     setup = drafting.setup_of(study)
     again = drafting.replace(study, setup, user)
     assert (rated(again), story_tables.drawing_probabilities(again)) == before
-    assert again.events.get(kind="stories drawn").details["seed"] == 4
+    own, earlier = [one.details for one in again.events.filter(kind="stories drawn")]
+    assert own["seed"] == earlier["seed"] == 4
+    assert (earlier["earlier"], earlier["stories"]) == (True, sorted(before[0]))
     whole = setup.definition.with_changes(stories=None)
     setup = Setup(setup.slug, setup.benchmark, whole)
     again = drafting.replace(again, setup, user)
@@ -219,7 +223,7 @@ def test_draft_that_is_planned_again_has_the_same_draw_and_a_log_of_it():
 def test_drawn_stories_without_pairs_have_no_probabilities():
     benchmark = make_benchmark(stories=6, shots=1)
     definition = read_definition(
-        "kind: choice\nassignment: open\nstories: 3\npairs: [[Alder, Birch]]\n"
+        "kind: choice\nassignment: open\nstories: 5\npairs: [[Alder, Birch]]\n"
         'questions:\n  - {key: look, text: "Nicer?"}\n',
         file="pairs.yaml",
         name="pairs",
@@ -330,6 +334,36 @@ def test_metrics_that_shaped_a_method_are_declared_on_a_page(client):
         'value="csd, taste"'
         in client.get(reverse("study-extend", args=[study.slug])).content.decode()
     )
-    client.post(address, {"trained_on.Alder": "x" * 101})
+    refused = client.post(address, {"trained_on.Alder": "x" * 101})
+    assert refused.status_code == 422
+    assert "x" * 101 in refused.content.decode()
     study.refresh_from_db()
     assert study.trained_on == {"Alder": ["csd", "taste"]}
+    # A method that the form does not have keeps its declaration.
+    client.post(address, {"trained_on.Cedar": "taste"})
+    study.refresh_from_db()
+    assert study.trained_on == {"Alder": ["csd", "taste"], "Cedar": ["taste"]}
+    page = client.get(reverse("study-extend", args=[study.slug])).content.decode()
+    assert "No scores so far of: csd, taste." in " ".join(page.split())
+
+
+def test_declarations_and_probabilities_are_those_of_the_moment():
+    study = planned(2, more="trained_on: {Alder: taste}")
+    lifecycle.launch(study)
+    before = as_of_event.now(study)
+    table = [*story_tables.story_rows(study)]
+    trained = study_tables.trained_on(study)
+    changing.set_trained_on(study, {"Alder": ["csd"]})
+    outside = next(key for key in KEYS if key not in rated(study))
+    extend(study, stories=[outside])
+    withdraw_units(study, stories=[next(iter(rated(study) - {outside}))])
+    assert [*story_tables.story_rows(study, before)] == table
+    assert study_tables.trained_on(study, before) == trained
+
+
+def test_studies_without_a_seed_draw_their_own_stories():
+    text = LIKERT.format(stories=2, question="", more="").replace("seed: 4", "seed: 0")
+    definition = read_definition(text, file="pilot.yaml", name="pilot")
+    setup = Setup("pilot", make_benchmark(stories=6, shots=1), definition)
+    seeds = {planning.prepare(setup).definition.seed for _again in range(3)}
+    assert len(seeds - {0}) == 3
