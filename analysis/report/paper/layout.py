@@ -1,7 +1,7 @@
 """Compact tables of a paper, and their numbers as text."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +41,17 @@ class Cell:
 ESTIMATE = ("value", "low", "high")
 
 
+def group_title(row: Row) -> str:
+    """Return the title of the group of stories of a row."""
+    return f"{row['tag']}: {row['stratum']}".replace("_", " ")
+
+
 def estimate(
     row: Row, names: Sequence[str] = ESTIMATE, missing: str = "", **further: Any
 ) -> Cell:
     """Return the cell of a result row; `missing` is the reason if it names none."""
-    value, low, high = (float(row[name]) for name in names)
+    cells = (row[name] for name in names)
+    value, low, high = (NAN if pd.isna(cell) else float(cell) for cell in cells)
     given = row.get("reason")
     reason = given if isinstance(given, str) else ""
     if math.isnan(value):
@@ -130,14 +136,15 @@ def _printed(cell: Cell, in_unit: bool, decimals: int, reasons: list[str]) -> Pr
 def _decimals(cells: Sequence[Cell], in_unit: bool) -> int:
     """Return the decimals with which a column has three digits at most.
 
-    Whole numbers without intervals have none, and columns of tiny values -1.
+    Whole numbers with whole intervals have none, and columns of tiny values -1.
     """
     if in_unit:
         return 2
     values = [cell.value for cell in cells if math.isfinite(cell.value)]
-    largest = max(map(abs, values), default=0.0)
-    if all(x == round(x) for x in values) and all(math.isnan(c.low) for c in cells):
+    ends = [x for cell in cells for x in (cell.low, cell.high) if math.isfinite(x)]
+    if all(x == round(x) for x in (*values, *ends)):
         return 0
+    largest = max(map(abs, values), default=0.0)
     if 0 < largest < TINY:
         return -1
     return 2 if largest < 9.995 else 1 if largest < 99.95 else 0
@@ -209,6 +216,16 @@ def p_numeral(value: float) -> str:
     return numeral(value, 3, in_unit=True)
 
 
+def spread(counts: Iterable[int]) -> str:
+    """Return a number, or the smallest and the largest of several.
+
+    >>> spread([3, 3]), spread([3, 9, 5])
+    ('3', '3 to 9')
+    """
+    low, *between = sorted({*counts})
+    return f"{low} to {between[-1]}" if between else f"{low}"
+
+
 def as_frame(table: PaperTable) -> pd.DataFrame:
     """Return a table in full precision: value, interval, letters and reason apart."""
     columns: dict[str, list[object]] = {}
@@ -236,4 +253,4 @@ def as_frame(table: PaperTable) -> pd.DataFrame:
                 columns[f"{name} {part}"] = list(texts)
         if any(cell.is_bold for cell in cells):
             columns[f"{name} declared"] = [cell.is_bold for cell in cells]
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).convert_dtypes()

@@ -1,13 +1,13 @@
-"""Tables of methods: by question and metric, and leaderboards."""
+"""Tables of methods: by question and by metric."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from analysis.report.paper.layout import Cell, Column, Line, PaperTable, estimate
+from analysis.report.paper.layout import Column, Line, PaperTable, estimate, group_title
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.paper.metrics import MOST_METRICS, declared, intervals
-from analysis.report.wording import ResultTables, Row, records
+from analysis.report.wording import ResultTables, records
 from analysis.result_tables.by_method import METRICS, QUESTIONS, by_method
 
 # Longer tables do not repeat the methods in groups of stories.
@@ -102,7 +102,7 @@ def _table(
     marks = {name: _letters(tables, kept, name) for name in names}
     lines = []
     for row in records(kept):
-        section = f"{row['tag']}: {row['stratum']}" if row["tag"] else ""
+        section = group_title(row) if row["tag"] else ""
         method = str(row["method"])
         cells = [
             estimate(
@@ -147,46 +147,3 @@ def _letters(tables: ResultTables, wide: pd.DataFrame, name: str) -> dict[str, s
     whole = wide[(wide["tag"] == "") & wide[name].notna()]
     ordered = whole.sort_values(name, ascending=False, kind="stable")["method"]
     return letters(list(map(str, ordered)), apart) if is_tested else {}
-
-
-def leaderboard_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
-    """Yield the ratings and ranks of methods by choices, and by rankings."""
-    for key, model, counted in (
-        ("leaderboard", "Bradley-Terry", "n_comparisons"),
-        ("ranking_leaderboard", "Plackett-Luce", "n_rankings"),
-    ):
-        if key not in tables or tables[key].empty:
-            continue
-        rows = tables[key]
-        lines = tuple(
-            Line(
-                str(row["method"]),
-                (
-                    estimate(row, ("rating", "low", "high")),
-                    _ranks(row),
-                    Cell(float(row[counted])),
-                ),
-                str(row["criterion"]),
-            )
-            for row in records(rows)
-        )
-        caption = (
-            f"Leaderboard: {model} ratings (mean 1000) and ranks with their intervals. "
-            f"{intervals(percent, rows['drawn'])}"
-        )
-        titles = (
-            "Rating",
-            "Rank",
-            "Comparisons" if counted == "n_comparisons" else "Rankings",
-        )
-        columns = tuple(Column(title, in_unit=False) for title in titles)
-        yield PaperTable(key, caption, "Method", columns, lines)
-
-
-def _ranks(row: Row) -> Cell:
-    rank, low, high = (row[name] for name in ("rank", "rank_low", "rank_high"))
-    if pd.isna(rank):
-        return Cell(reason="No rank: methods were never compared.")
-    if pd.isna(low):
-        return Cell(text=f"{rank}")
-    return Cell(text=f"{rank} [{low}, {high}]")

@@ -89,8 +89,9 @@ def test_sample_counts_excluded_answers_once_with_their_reason(kit):
     assert dict(steps) == {"given": 72, "left out": 6, "analysed": 66}
     assert list(flow["reason"].dropna()) == ["excluded answers"]
     text = (kit / "paragraph.tex").read_text()
-    assert "66 ratings by 3 annotators on outputs of 6 methods for 4 stories" in text
-    assert "6 (ratings): excluded answers" in text
+    assert "66 ratings by 3 annotators on outputs of 6 methods, by" in text
+    assert "with 4 stories each" in text
+    assert "Left out were 6 ratings (excluded answers)" in text
 
 
 def test_declared_metrics_are_bold_and_no_cell_is_empty(kit):
@@ -260,7 +261,9 @@ def test_replaced_annotators_are_those_of_new_stories_with_their_epsilon():
     tests = [beside_annotators(0.1, 4, "units"), beside_annotators(0.1, 2, "stories")]
     pairs = pd.DataFrame({"metric": ["one annotator", "m"], "value": [0.8, 0.7]})
     pairs = pairs.assign(question="q", source="ratings", low=NAN, high=NAN, drawn="")
+    accuracy = pd.DataFrame({"question": ["q"], "metric": ["m"], "ppa_half": [0.7]})
     tables = {"alternative_annotator": pd.concat(tests).assign(source="ratings")}
+    tables["pairwise_accuracy"] = accuracy
     (table,) = judge_table(tables | {"human_pairs": pairs.assign(reason="")}, "95 %")
     (line,) = table.lines
     assert line.cells[-1].text == "2 of 5 (ε = .1)"
