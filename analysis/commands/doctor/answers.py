@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.commands.doctor.findings import Finding, Kind, of_questions
-from analysis.commands.doctor.responding import doubtful_annotators
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import listed
 from analysis.rankings.choice_votes import choice_votes
@@ -79,8 +78,6 @@ def of_answers(kind: str, rows: pd.DataFrame, file: str) -> Iterator[Finding]:
         found += [(str(name), one) for each in checks for one in each]
     yield Finding(file, Kind.TABLE, _overview(kind, rows), len(rows))
     yield from of_questions(found, len(questions))
-    if kind != "rankings":
-        yield from doubtful_annotators(kind, rows, file)
     if kind == "choices" and "left_method" not in rows:
         what = "no column left_method: whether people prefer a side cannot be shown."
         yield Finding(file, Kind.LIMIT, what, len(rows))

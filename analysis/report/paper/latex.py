@@ -22,7 +22,7 @@ from analysis.report.wording import MINUS
 
 # Widths in points: of one column of two, of the text of a narrow page with one column,
 # and of a character of either size.
-ONE, BOTH = 226.0, 395.0
+ONE, BOTH = 226.0, 390.0
 CHARACTER, SMALL, BETWEEN = 4.4, 4.0, 6.0
 # The first column and single headings take at most this width.
 WIDEST_STUB, WIDEST_HEAD = 105.0, 64.0

@@ -13,6 +13,7 @@ from analysis.results import NAN, SMALLEST_P
 # More different reasons than this are left to the CSV file.
 MOST_REASONS = 6
 DASH = "–"
+NOT_COMPUTED = "Not computed."
 # Columns without larger values print powers of ten.
 TINY = 0.01
 # The parts of a bar.
@@ -43,7 +44,7 @@ ESTIMATE = ("value", "low", "high")
 
 def group_title(row: Row) -> str:
     """Return the title of the group of stories of a row."""
-    return f"{row['tag']}: {row['stratum']}".replace("_", " ")
+    return f"{str(row['tag']).replace('_', ' ')}: {row['stratum']}"
 
 
 def estimate(
@@ -120,7 +121,7 @@ def _printed(cell: Cell, in_unit: bool, decimals: int, reasons: list[str]) -> Pr
     if cell.text or cell.parts:
         return Printed(cell.text, cell.letters, "", cell)
     if math.isnan(cell.value):
-        reason = cell.reason or "Not computed."
+        reason = cell.reason or NOT_COMPUTED
         if reason not in reasons:
             reasons.append(reason)
         place = min(reasons.index(reason), MOST_REASONS) + 1

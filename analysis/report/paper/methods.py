@@ -97,7 +97,8 @@ def _table(
     shares = kept[list(names)].notna().mean(axis=1)
     shares = shares.groupby([kept["tag"], kept["stratum"]]).transform("mean")
     kept = _ordered(kept[(kept["tag"] == "") | (shares >= LEAST_SHARE)], names[0])
-    rates = _names_in(tables, "method_win_rates", "criterion")
+    won = tables.get("method_win_rates", pd.DataFrame({"criterion": []}))
+    rates = {str(criterion) for criterion in won["criterion"]}
     columns = tuple(Column(name, in_unit=name in rates) for name in names)
     marks = {name: _letters(tables, kept, name) for name in names}
     lines = []
@@ -121,18 +122,10 @@ def _table(
 
 def _ordered(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     """Order the methods of each group by the first column, best first."""
-    place = {
-        pair: i for i, pair in enumerate(zip(rows["tag"], rows["stratum"], strict=True))
-    }
-    places = [place[pair] for pair in zip(rows["tag"], rows["stratum"], strict=True)]
-    sort = rows.assign(place=places).sort_values(
+    place = rows.groupby(["tag", "stratum"], sort=False).ngroup()
+    return rows.assign(place=place).sort_values(
         ["place", name], ascending=[True, False], kind="stable"
     )
-    return sort.drop(columns="place")
-
-
-def _names_in(tables: ResultTables, table: str, column: str) -> set[str]:
-    return {str(x) for x in tables[table][column]} if table in tables else set()
 
 
 def _letters(tables: ResultTables, wide: pd.DataFrame, name: str) -> dict[str, str]:

@@ -25,7 +25,9 @@ from analysis.report.wording import (
     first_row,
     name_of,
     records,
+    word,
 )
+from analysis.statistics import named
 from analysis.verdicts import FEW_METHODS
 
 # Longer tables show the declared metrics and the best others, up to this many.
@@ -34,20 +36,11 @@ MOST_METRICS = 24
 MOST_JUDGES = 5
 # Pairwise accuracy, by which metrics are chosen.
 STATISTIC = "ppa_half"
-SYMBOLS = {"kendall": "τ", "spearman": "ρ", "pearson": "r", "kendall_c": "τ (c)"}
 LETTERS = (
     "Values of a column that share a letter are not significantly different at .05 "
     "(Holm over all pairs of metrics), or were not compared. Columns without letters: "
     "no two differ significantly."
 )
-# What a coefficient is computed over, by level.
-LEVELS = {
-    "method": "over method means",
-    "story": "within stories",
-    "within_method": "within methods",
-    "residual": "with method and story removed",
-    "pooled": "over all outputs",
-}
 # The test of metrics in place of annotators.
 TEST = "alternative_annotator"
 BESIDE = (
@@ -102,8 +95,9 @@ def _at_level(
             for metric in metrics:
                 is_bold = (question, metric) in pairs
                 cells[metric].append(_cell(own, metric, marks, is_bold=is_bold))
+    symbols = named("symbol")
     columns = [
-        Column(SYMBOLS[c], str(q) if len(questions) > 1 else "")
+        Column(symbols[c], str(q) if len(questions) > 1 else "")
         for q in questions
         for c in coefficients
     ]
@@ -145,7 +139,9 @@ def declared(tables: ResultTables) -> set[tuple[str, str]]:
     }
 
 
-def leading_pairs(tables: ResultTables, most: int) -> tuple[set[tuple[str, str]], str]:
+def leading_pairs(
+    tables: ResultTables, most: int
+) -> tuple[set[tuple[str, str]], tuple[str, ...]]:
     """Return the declared pairs of question and metric that have a value.
 
     If there are none, those of the `most` highest metrics of each question, and a note.
@@ -158,7 +154,7 @@ def leading_pairs(tables: ResultTables, most: int) -> tuple[set[tuple[str, str]]
     names = (rows[name].astype(str) for name in ("question", "metric"))
     known = set(zip(*names, strict=True))
     if pairs := declared(tables) & known:
-        return pairs, ""
+        return pairs, ()
     pairs = {
         (str(question), metric)
         for question, own in rows.groupby("question")
@@ -168,7 +164,7 @@ def leading_pairs(tables: ResultTables, most: int) -> tuple[set[tuple[str, str]]
         f"No metric was declared: the {most} highest of each question on these data, "
         "which flatters them."
     )
-    return pairs, note.replace(" 1 highest", " highest")
+    return pairs, (note.replace(" 1 highest", " highest"),)
 
 
 def chosen(rows: pd.DataFrame, pairs: set[tuple[str, str]]) -> tuple[list[str], str]:
@@ -229,7 +225,7 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
     rows = rows[rows["metric"] != ONE_ANNOTATOR]
     if rows["value"].isna().all():
         return
-    pairs, note = leading_pairs(tables, MOST_JUDGES)
+    pairs, notes = leading_pairs(tables, MOST_JUDGES)
     known = zip(rows["question"], rows["metric"], strict=True)
     rows = rows[[pair in pairs for pair in known]]
     rows = rows.sort_values("question", kind="stable")
@@ -246,22 +242,20 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             *_beside(tables, row),
         )
         lines.append(Line(metric, cells, question))
+    computed = f" coefficients {word('levels', level)}," if coefficients else ""
     caption = (
         "Metrics against people by question: agreement of people (ordinal alpha, of "
-        f"choices nominal), coefficients {LEVELS[level]}, and how often one annotator, "
-        "or the metric, predicts the preference of the other annotators (ties count "
-        f"half). {intervals(percent, rows['drawn'])} {BESIDE}"
+        f"choices nominal),{computed} and how often one annotator, or the metric, "
+        "predicts the preference of the other annotators (ties count half). "
+        f"{intervals(percent, rows['drawn'])} {BESIDE}"
     )
-    if not coefficients:
-        caption = caption.replace(f" coefficients {LEVELS[level]},", "")
     columns = (
         Column("Alpha"),
-        *(Column(SYMBOLS[name], "Correlation") for name in coefficients),
+        *(Column(named("symbol")[name], "Correlation") for name in coefficients),
         *(Column(title, "Accuracy") for title in ("Annotator", "Metric")),
         Column("Difference", "To one annotator"),
         Column("Replaced", "To one annotator"),
     )
-    notes = (note,) if note else ()
     yield PaperTable("judges", caption, "Metric", columns, tuple(lines), notes)
 
 

@@ -1,13 +1,17 @@
 """Tables of a paper whose rows are those of a result table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 import pandas as pd
 
 from analysis.report.paper.layout import (
     DASH,
     ESTIMATE,
+    NOT_COMPUTED,
     Cell,
     Column,
     Line,
@@ -16,13 +20,12 @@ from analysis.report.paper.layout import (
     p_numeral,
 )
 from analysis.report.paper.metrics import (
-    LEVELS,
     chosen,
     declared,
     intervals,
     leading_pairs,
 )
-from analysis.report.wording import ResultTables, Row, name_of, records
+from analysis.report.wording import WORDS, ResultTables, Row, name_of, records
 
 TRAINED = "† Declared as trained on the metric, or selected by it."
 # The columns of a value with its interval.
@@ -45,139 +48,18 @@ class Layout:
     caption: str
     stub: str
     line: str
-    section: str
     columns: Mapping[str, str]
+    section: str = ""
     kept: str = ""
     most: int = 0
     in_unit: bool = False
 
 
-RATING = {"Rating": "rating low high", "Rank": "rank rank_low rank_high"}
 LAYOUTS = {
-    "leaderboard": Layout(
-        "leaderboard",
-        "Leaderboard: Bradley-Terry ratings (mean 1000), and ranks.",
-        "Method",
-        "{method}",
-        "{criterion}",
-        RATING | {"Comparisons": "n_comparisons"},
-    ),
-    "ranking_leaderboard": Layout(
-        "ranking_leaderboard",
-        "Leaderboard: Plackett-Luce ratings (mean 1000), and ranks.",
-        "Method",
-        "{method}",
-        "{criterion}",
-        RATING | {"Rankings": "n_rankings"},
-    ),
-    "deviations": Layout(
-        "method_deviation",
-        "Which methods a metric favours: the mean of people, the mean that a line "
-        "through the other methods predicts from the metric, and their difference, "
-        "positive where the metric favours the method (p: Holm over the methods).",
-        "Method",
-        "{method}{trained}",
-        "{question}: {metric}",
-        {
-            "People": "human",
-            "Predicted": "predicted",
-            "Difference": "value low high",
-            "p": "p_adjusted",
-        },
-        most=1,
-    ),
-    "equivalence": Layout(
-        "equivalence",
-        "Equivalence of metrics: differences, with a test that they lie within the "
-        "margin (p: Holm over the pairs of a statistic).",
-        "Metrics",
-        "{metric_a} − {metric_b}",
-        "{question}: {statistic}{level}",
-        {
-            "Difference": "difference low high",
-            "Margin": "margin",
-            "p": "p_adjusted",
-            "Verdict": "verdict",
-        },
-        kept="statistic in ('ppa_half', 'kendall')",
-        in_unit=True,
-    ),
-    "meta": Layout(
-        "meta_analysis",
-        "One value for each metric over all questions or studies (p: against chance, "
-        "Holm over the metrics).",
-        "Metric",
-        "{metric}",
-        "{statistic}{level}, over {over}",
-        {
-            "Value": "value low high",
-            "Combined": "n",
-            "I²": "i_squared",
-            "p": "p_adjusted",
-        },
-        kept="part == ''",
-        in_unit=True,
-    ),
-    "savings": Layout(
-        "prediction_powered",
-        "Share of the ratings that a metric would save if many more stories had its "
-        "score only, and its squared correlation with people within methods (ρ²).",
-        "Metric",
-        "{metric}",
-        "{question}",
-        {"Saved": "value low high", "ρ²": "rho_squared"},
-        kept="statistic == 'saved'",
-        most=5,
-        in_unit=True,
-    ),
-    "powered": Layout(
-        "prediction_powered",
-        "Methods by people alone, and by people with the scores of a metric on all "
-        "stories (prediction-powered, λ: weight of the metric; ranks agree with all "
-        "differences).",
-        "Method",
-        "{method}",
-        "{question}: {metric}",
-        {
-            "People alone": "classical classical_low classical_high",
-            "With metric": "value low high",
-            "λ": "lambda",
-            "Ranks": "rank_low rank_high",
-        },
-        kept="statistic in ('mean', 'win_rate')",
-        most=1,
-    ),
-    "labels": Layout(
-        "label_aggregation",
-        "Share of the items that annotators call true, by majority and by Dawid and "
-        "Skene, and the number of items that both decide otherwise.",
-        "Question",
-        "{question}",
-        "",
-        {
-            "Items": "n",
-            "Majority": "majority majority_low majority_high",
-            "Dawid-Skene": "dawid_skene dawid_skene_low dawid_skene_high",
-            "Differ": "n_differ",
-        },
-        kept="annotator == ''",
-        in_unit=True,
-    ),
-    "label_annotators": Layout(
-        "label_aggregation",
-        "Annotators by Dawid and Skene: how often they call true what is true "
-        "(sensitivity), and untrue what is not (specificity).",
-        "Annotator",
-        "{annotator}",
-        "",
-        {
-            "Answers": "n_answers",
-            "Sensitivity": "sensitivity",
-            "Specificity": "specificity",
-        },
-        kept="annotator != ''",
-        in_unit=True,
-    ),
+    key: Layout(**keys)
+    for key, keys in tomllib.loads(
+        files("analysis.report.paper").joinpath("results.toml").read_text("utf-8")
+    ).items()
 }
 
 
@@ -187,25 +69,31 @@ def result_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         rows = tables.get(layout.table, pd.DataFrame())
         if layout.kept and len(rows):
             rows = rows.query(layout.kept)
-        if rows.empty or rows[_main(layout)].isna().all():
+        rows, notes = _selected(tables, rows, layout)
+        # The value with an interval, if there is one.
+        main = max(layout.columns.values(), key=lambda own: own.count(" ")).split()[0]
+        if rows.empty or rows[main].isna().all():
             continue
-        rows, note = _selected(tables, rows, layout)
         is_trained = "trained_on" in rows and rows["trained_on"].any()
         coverage = percent
         drawn = rows.get("drawn", rows.get("test", pd.Series(["stories"])))
         if layout.table == "equivalence":  # of two one-sided tests
             coverage = f"{2 * float(percent.removesuffix(' %')) - 100:g} %"
-        columns = [
-            title for title, own in layout.columns.items() if _is_filled(rows, own)
-        ]
+        columns = {
+            title: own.split()
+            for title, own in layout.columns.items()
+            if rows[own.split()[0]].notna().any()
+        }
         lines = [
             Line(
                 layout.line.format(**row),
-                tuple(_cell(row, layout.columns[title].split()) for title in columns),
+                tuple(_cell(row, own) for own in columns.values()),
                 layout.section.format(**row),
             )
             for row in _named(rows)
         ]
+        sections = [*dict.fromkeys(line.section for line in lines)]
+        lines.sort(key=lambda line: sections.index(line.section))
         yield PaperTable(
             key,
             f"{layout.caption} {intervals(coverage, drawn)}",
@@ -214,51 +102,32 @@ def result_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
                 Column(title, in_unit=layout.in_unit and title not in COUNTS)
                 for title in columns
             ),
-            tuple(sorted(lines, key=_first_seen(lines))),
-            tuple(filter(None, (is_trained and TRAINED, note))),
+            tuple(lines),
+            (TRAINED, *notes) if is_trained else notes,
         )
-
-
-def _main(layout: Layout) -> str:
-    """Return the first column with an interval, else the last one."""
-    own = [columns.split() for columns in layout.columns.values()]
-    return next((one[0] for one in own if len(one) == ENDS), own[-1][0])
-
-
-def _is_filled(rows: pd.DataFrame, columns: str) -> bool:
-    return bool(rows[columns.split()[0]].notna().any())
-
-
-def _first_seen(lines: Sequence[Line]) -> Callable[[Line], int]:
-    """Return a key that keeps lines of a section together."""
-    place = {
-        section: i for i, section in enumerate(dict.fromkeys(x.section for x in lines))
-    }
-    return lambda line: place[line.section]
 
 
 def _selected(
     tables: ResultTables, rows: pd.DataFrame, layout: Layout
-) -> tuple[pd.DataFrame, str]:
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the rows of the metrics to print, and a note if some are left out."""
-    if layout.most:
-        pairs, note = leading_pairs(tables, layout.most)
+    if layout.most and len(rows):
+        pairs, notes = leading_pairs(tables, layout.most)
         known = zip(rows["question"], rows["metric"], strict=True)
-        return rows[[pair in pairs for pair in known]], note
-    if layout.table == "meta_analysis":
+        return rows[[pair in pairs for pair in known]], notes
+    if layout.table == "meta_analysis" and len(rows):
         metrics, note = chosen(rows, declared(tables))
-        return rows[rows["metric"].isin(metrics)], note
-    return rows, ""
+        return rows[rows["metric"].isin(metrics)], (note,) if note else ()
+    return rows, ()
 
 
 def _named(rows: pd.DataFrame) -> Iterator[Row]:
     """Yield rows with the names of statistics and levels in place of their keys."""
     for row in records(rows):
+        level = WORDS["levels"].get(row.get("level", ""), "")
         names = {
             "statistic": name_of(row.get("statistic", "")),
-            "level": f" {LEVELS[level]}"
-            if (level := row.get("level")) in LEVELS
-            else "",
+            "level": f" {level}" if level else "",
             "trained": " †" if row.get("trained_on") is True else "",
         }
         yield row | names
@@ -266,12 +135,11 @@ def _named(rows: pd.DataFrame) -> Iterator[Row]:
 
 def _cell(row: Row, columns: Sequence[str]) -> Cell:
     """Return a cell of a value with its interval, of a range, or of one column."""
-    reason = row.get("reason") or "Not computed."
-    value = row[columns[0]]
+    value: Any = row[columns[0]]
     if len(columns) == ENDS:
-        return estimate(row, columns, "Not computed.")
+        return estimate(row, columns, NOT_COMPUTED)
     if pd.isna(value):
-        return Cell(reason=reason)
+        return Cell(reason=row.get("reason") or NOT_COMPUTED)
     if len(columns) > 1:
         last = row[columns[1]]
         return Cell(text=f"{value}{DASH}{last}" if last != value else f"{value}")

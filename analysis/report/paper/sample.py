@@ -9,7 +9,7 @@ from analysis.options import KNOWN_COEFFICIENTS
 from analysis.reading.scores import BASELINES
 from analysis.report.metric_order import levels_in
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable, spread
-from analysis.report.paper.metrics import LEVELS, declared
+from analysis.report.paper.metrics import declared
 from analysis.report.wording import ResultTables, name_of, number, records, word
 from analysis.sentences import counted
 
@@ -268,7 +268,7 @@ def _metrics(tables: ResultTables) -> Iterator[str]:
         names = [
             name_of(c) for c in KNOWN_COEFFICIENTS if c in set(known["coefficient"])
         ]
-        levels = [LEVELS[level] for level in levels_in(known)]
+        levels = [word("levels", level) for level in levels_in(known)]
         if names and levels:
             how = ", ".join(levels)
             yield f"Coefficients ({', '.join(names)}) were computed {how}."

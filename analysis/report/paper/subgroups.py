@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.report.paper.layout import (
     DASH,
     ESTIMATE,
+    NOT_COMPUTED,
     Cell,
     Column,
     Line,
@@ -35,7 +36,7 @@ def heat_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         return
     rows = tables["strata"]
     rows = rows[(rows["statistic"] == STATISTIC) & rows["metric"].ne("")]
-    pairs, note = leading_pairs(tables, 1)
+    pairs, notes = leading_pairs(tables, 1)
     whole = tables["pairwise_accuracy"]
     n = 0
     for tag, own in rows.groupby("tag", sort=False):
@@ -59,7 +60,6 @@ def heat_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             "half, chance .50). Darker is higher, white is at or below chance. "
             f"{intervals(percent, own['drawn'])}"
         )
-        notes = (note,) if note else ()
         yield PaperTable(
             f"heat_{n}", caption, "Question: metric", columns, tuple(lines), notes
         )
@@ -100,29 +100,20 @@ def win_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
     names = rows[["method_a", "method_b"]].drop_duplicates()
     if rows.empty or (len(names) > MOST_PAIRS and not baselines):
         return
-    place = ["method_b", "method_a", "tag", "stratum"]
-    order = {key: i for i, key in enumerate(dict.fromkeys(_keys(rows, place)))}
-    rows = rows.assign(place=[order[key] for key in _keys(rows, place)])
+    groups = rows.groupby(["method_b", "method_a", "tag", "stratum"], sort=False)
+    rows = rows.assign(place=groups.ngroup())
     lines = []
     for row in records(rows.sort_values("place", kind="stable")):
         group = group_title(row) if row["tag"] else ALL
         section = f"{row['method_a']} against {row['method_b']}, {group}"
         counts = tuple(float(row[name]) for name in ("wins_a", "ties", "wins_b"))
         votes = sum(counts)
-        reason = "No votes." if not votes else "Not computed."
+        reason = NOT_COMPUTED if votes else "No votes."
         cells = (
             Cell(parts=counts) if votes else Cell(reason=reason),
-            *(Cell(c, reason=reason) for c in counts),
-            Cell(
-                float(row["rate_a"]),
-                float(row["low"]),
-                float(row["high"]),
-                reason=reason,
-            ),
-            Cell(
-                text=p_numeral(float(row["p_adjusted"])),
-                reason="Not tested.",
-            ),
+            *map(Cell, counts),
+            estimate(row, ("rate_a", "low", "high"), reason),
+            Cell(text=p_numeral(float(row["p_adjusted"])), reason="Not tested."),
             Cell(text=_majorities(row)),
         )
         lines.append(Line(str(row["criterion"]), cells, section))
@@ -140,10 +131,6 @@ def win_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         Column("Majority"),
     )
     yield PaperTable("wins", caption, "Question", columns, tuple(lines))
-
-
-def _keys(rows: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:
-    return list(rows[columns].itertuples(index=False, name=None))
 
 
 def _majorities(row: Row) -> str:
