@@ -258,6 +258,7 @@ def _late_entry(command: argparse.ArgumentParser) -> None:
 def _meta(command: argparse.ArgumentParser) -> None:
     says = "folders of reports of align, one for each study"
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help=says)
+    add(command, PAPER)
 
 
 # Of each command an example, and what adds its own options.

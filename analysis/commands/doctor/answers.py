@@ -40,7 +40,8 @@ def kept_answers(
     for kind, table in tables.items():
         file = str(table.attrs[FILE])
         alike = [*spelling_remarks({kind: table}, OF_ANSWERS)]
-        findings += [Finding(file, Kind.CHECK, _after(file, x), 1) for x in alike]
+        own_texts = (text.removeprefix(f"{file}: ") for text in alike)
+        findings += [Finding(file, Kind.CHECK, text, 1) for text in own_texts]
         notes = Notes()
         try:
             own = kept_people(
@@ -57,11 +58,6 @@ def kept_answers(
         said = [text for text in notes.sentences() if text not in alike]
         findings += [Finding(file, Kind.LIMIT, text, 1) for text in said]
     return KeptAnswers(**kept)
-
-
-def _after(file: str, remark: str) -> str:
-    """Return a remark without the name of its file, which stands before it."""
-    return remark.removeprefix(f"{file}: ")
 
 
 def of_answers(kind: str, rows: pd.DataFrame, file: str) -> Iterator[Finding]:

@@ -174,7 +174,7 @@ def _constant(judged: Judged, file: str) -> Iterator[Finding]:
         n = int(filled[k].sum())
         if n < 2:
             continue
-        if _range(own[filled[k]]) == 0:
+        if np.ptp(own[filled[k]]) == 0:
             found.setdefault("all", []).append(metric)
             continue
         tied, pairs = _pairs(own)
@@ -206,10 +206,6 @@ def _constant(judged: Judged, file: str) -> Iterator[Finding]:
     for key, names in found.items():
         kind, what, advice = says[key]
         yield Finding(file, kind, what.format(listed(names)), len(names), advice)
-
-
-def _range(values: Array) -> float:
-    return float(np.ptp(values))
 
 
 def _is_flat(values: Array) -> bool:
