@@ -19,24 +19,21 @@ from analysis.report.paper.layout import (
     estimate,
     p_numeral,
 )
-from analysis.report.paper.metrics import (
-    chosen,
-    declared,
-    intervals,
-    leading_pairs,
-)
+from analysis.report.paper.metrics import chosen, declared, intervals, leading_pairs
 from analysis.report.wording import WORDS, ResultTables, Row, name_of, records
 
+# Behind methods that are declared as trained on a metric.
+MARK = " †"
 TRAINED = "† Declared as trained on the metric, or selected by it."
 # The columns of a value with its interval.
 ENDS = len(ESTIMATE)
-
+# Titles of columns of counts.
 COUNTS = frozenset(("Combined", "Items", "Differ", "Answers"))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of a result table are printed.
+    """The printed form of the rows of a result table.
 
     `line` and `section` name a row and its section by their columns. `columns` has by
     title a value with the ends of its interval, the ends of a range, or one column.
@@ -71,10 +68,9 @@ def result_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             rows = rows.query(layout.kept)
         rows, notes = _selected(tables, rows, layout)
         # The value with an interval, if there is one.
-        main = max(layout.columns.values(), key=lambda own: own.count(" ")).split()[0]
-        if rows.empty or rows[main].isna().all():
+        main = max(layout.columns.values(), key=lambda own: own.count(" ")).split()
+        if rows.empty or rows[main[0]].isna().all():
             continue
-        is_trained = "trained_on" in rows and rows["trained_on"].any()
         coverage = percent
         drawn = rows.get("drawn", rows.get("test", pd.Series(["stories"])))
         if layout.table == "equivalence":  # of two one-sided tests
@@ -92,18 +88,25 @@ def result_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             )
             for row in _named(rows)
         ]
-        sections = [*dict.fromkeys(line.section for line in lines)]
+        by_section = pd.Index([line.section for line in lines])
+        known = rows[main[0]].notna().groupby(by_section, sort=False).any()
+        sections = [*known.index[known]]
+        if others := [*known.index[~known]]:
+            notes = (*notes, f"Not printed, since undefined: {'; '.join(others)}.")
+        lines = [line for line in lines if line.section in sections]
         lines.sort(key=lambda line: sections.index(line.section))
+        if any(line.name.endswith(MARK) for line in lines):
+            notes = (TRAINED, *notes)
         yield PaperTable(
             key,
-            f"{layout.caption} {intervals(coverage, drawn)}",
+            layout.caption + (f" {intervals(coverage, drawn)}" if main[1:] else ""),
             layout.stub,
             tuple(
                 Column(title, in_unit=layout.in_unit and title not in COUNTS)
                 for title in columns
             ),
             tuple(lines),
-            (TRAINED, *notes) if is_trained else notes,
+            notes,
         )
 
 
@@ -128,7 +131,7 @@ def _named(rows: pd.DataFrame) -> Iterator[Row]:
         names = {
             "statistic": name_of(row.get("statistic", "")),
             "level": f" {level}" if level else "",
-            "trained": " †" if row.get("trained_on") is True else "",
+            "trained": MARK if row.get("trained_on") is True else "",
         }
         yield row | names
 
