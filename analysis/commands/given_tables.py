@@ -243,15 +243,11 @@ def hypothesis_rows(
     if isinstance(given, Mapping):
         table = _rows_of(given)
         rows = [_of(question) for question in table["question"]]
-    questions, metrics = (
-        {each.name for each in composites if each.over == over} | known
-        for over, known in (
-            ("questions", _questions(tables)),
-            ("metrics", _metrics(tables)),
-        )
-    )
+    known = {"questions": _questions(tables), "metrics": _metrics(tables)}
+    for composite in composites:
+        known[composite.over].add(composite.name)
     with named(given, "hypotheses", rows):
-        return read_hypotheses(table, questions, metrics)
+        return read_hypotheses(table, known["questions"], known["metrics"])
 
 
 def trained_rows(

@@ -57,8 +57,9 @@ def declarations(
     if path := files.get("hypotheses"):
         hypotheses = own_hypotheses[:0]
         if path.stat().st_size:
-            hypotheses = hypothesis_rows(path, covered, composites)
-            assert hypotheses is not None
+            found = hypothesis_rows(path, covered, composites)
+            assert found is not None
+            hypotheses = found
     values = {
         "hypotheses": own_hypotheses.to_dict("list"),
         "composites": own,
