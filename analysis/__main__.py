@@ -142,13 +142,6 @@ def _check(options: argparse.Namespace) -> None:
             raise OptionError(f"--{name.replace('_', '-')}: expected --wide beside it")
     if options.command == "subset" and options.subset and options.stories:
         raise OptionError("--subset, --stories: expected one of them")
-    if options.command == "stability" and options.ratings:
-        if options.other_scores is not None:
-            raise OptionError("--other-scores: expected --scores beside it")
-    elif options.command == "stability" and (
-        options.other_scores is None or options.people is not None
-    ):
-        raise OptionError("--scores: expected --other-scores beside it, not --people")
 
 
 if __name__ == "__main__":

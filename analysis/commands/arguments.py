@@ -228,11 +228,9 @@ def _subset(command: argparse.ArgumentParser) -> None:
 
 
 def _stability(command: argparse.ArgumentParser) -> None:
-    trials = command.add_mutually_exclusive_group(required=True)
-    _table(trials, "ratings", "of judges (column annotator), trials as rounds")
-    _table(trials, "scores", "of one judge")
+    says = "of judges (column annotator), trials as rounds"
+    _table(command, "ratings", says, required=True)
     _table(command, "people", "ratings of people")
-    _table(command, "other-scores", "of another judge, same metrics")
     _wide(command)
     _scale(command)
     add(command, WITH_LEVELS)
@@ -260,6 +258,7 @@ def _late_entry(command: argparse.ArgumentParser) -> None:
 def _meta(command: argparse.ArgumentParser) -> None:
     says = "folders of reports of align, one for each study"
     command.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help=says)
+    add(command, PAPER)
 
 
 # Of each command an example, and what adds its own options.

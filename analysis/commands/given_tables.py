@@ -142,52 +142,6 @@ def _check_directed(option: str, names: Sequence[str], metrics: set[str]) -> Non
         raise OptionError(f"{option}: {name!r}: expected some of {known}")
 
 
-def needed_scores(scores: pd.DataFrame | None, given: Mapping[str, object]) -> None:
-    """Refuse options about scores where there are none."""
-    for option, value in given.items():
-        if scores is None and value:
-            raise OptionError(f"{option}: expected --scores beside it")
-
-
-def known_composites(
-    given: Mapping[str, object] | Path,
-    tables: Mapping[str, pd.DataFrame | None],
-    tags: pd.DataFrame | None,
-) -> tuple[Composite, ...]:
-    """Return composites of a file or a mapping, checked against what there is."""
-    if isinstance(given, Path):
-        found, file = read_composites(given), given.name
-    else:
-        found, file = given_composites(given), "composites"
-    values = {} if tags is None else {str(t): {*tags[t]} - {""} for t in tags.columns}
-    values.pop("story", None)
-    check_composites(
-        found,
-        questions=_questions(tables),
-        metrics=_metrics(tables, ("metric",)),
-        tags=values,
-        file=file,
-    )
-    return found
-
-
-def declared_metrics(
-    hypotheses: Table,
-    tables: Mapping[str, pd.DataFrame | None],
-    composites: Sequence[Composite] = (),
-) -> pd.DataFrame:
-    """Return the declared metrics of a table, checked against what there is."""
-    made = {
-        over: {each.name for each in composites if each.over == over}
-        for over in ("questions", "metrics")
-    }
-    return read_hypotheses(
-        hypotheses,
-        _questions(tables) | made["questions"],
-        _metrics(tables) | made["metrics"],
-    )
-
-
 def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     """Return the questions that people were asked."""
     return {
@@ -246,15 +200,27 @@ def composite_parts(
     tables: Mapping[str, pd.DataFrame | None],
     tags: pd.DataFrame | None,
 ) -> tuple[Composite, ...]:
-    """Return composites, checked against the questions and metrics there are."""
+    """Return composites, checked against the questions, metrics and tags there are."""
     if given is None:
         return ()
     if not isinstance(given, Mapping | str | PathLike):
         expected = "composites by their names, or the path of a file of them"
         raise InputError([Problem("composites", expected, value=type(given).__name__)])
+    values = {} if tags is None else {str(t): {*tags[t]} - {""} for t in tags.columns}
+    values.pop("story", None)
     with named(given, "composites"):
-        whole = given if isinstance(given, Mapping) else Path(given)
-        return known_composites(whole, tables, tags)
+        if isinstance(given, Mapping):
+            found, file = given_composites(given), "composites"
+        else:
+            found, file = read_composites(Path(given)), Path(given).name
+        check_composites(
+            found,
+            questions=_questions(tables),
+            metrics=_metrics(tables, ("metric",)),
+            tags=values,
+            file=file,
+        )
+    return found
 
 
 def degraded_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
@@ -268,7 +234,7 @@ def degraded_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | N
 def hypothesis_rows(
     given: Any,
     tables: Mapping[str, pd.DataFrame | None],
-    composites: Sequence[Composite],
+    composites: Sequence[Composite] = (),
 ) -> pd.DataFrame | None:
     """Return declared metrics, checked against the questions and metrics there are."""
     if given is None:
@@ -277,8 +243,11 @@ def hypothesis_rows(
     if isinstance(given, Mapping):
         table = _rows_of(given)
         rows = [_of(question) for question in table["question"]]
+    known = {"questions": _questions(tables), "metrics": _metrics(tables)}
+    for composite in composites:
+        known[composite.over].add(composite.name)
     with named(given, "hypotheses", rows):
-        return declared_metrics(table, tables, composites)
+        return read_hypotheses(table, known["questions"], known["metrics"])
 
 
 def trained_rows(

@@ -18,7 +18,7 @@ from analysis.planning.best_subset import (
     score_boards,
 )
 from analysis.planning.power import power_analysis
-from analysis.planning.stability import judge_values, judges, named_judge, rating_trials
+from analysis.planning.stability import judge_values, judges, rating_trials
 from analysis.planning.stability import stability as trial_stability
 from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
@@ -161,25 +161,16 @@ def stability(
     people = None
     if ratings is not None:
         people = annotator_cells(kept_ratings(ratings, options, found.notes))
-    _add_judges(judge_values(rows), people, found)
-    return found.finished()
-
-
-def compare_judges(
-    *, named: Sequence[tuple[str, pd.DataFrame]], options: AlignOptions
-) -> Analysis:
-    """Correlate the scores of several judges, metric by metric."""
-    found = TableCollector(options)
-    named = [(name, _of_metrics(scores, options, found)) for name, scores in named]
-    for _name, scores in named:
-        add_identities(scores, found)
-    for (one, first), (other, second) in combinations(named, 2):
-        check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
-    values = [
-        named_judge(kept_scores(scores, options.exclude_methods), name)
-        for name, scores in named
-    ]
-    _add_judges(pd.concat(values), None, found)
+    parts = resample_parts(options.resample, default="stories+methods")
+    agreement = judges(
+        judge_values(rows),
+        people,
+        levels=options.levels,
+        coefficients=options.coefficients,
+        parts=parts,
+        **options.sampling,
+    )
+    found.extend("judges", agreement, parts)
     return found.finished()
 
 
@@ -256,27 +247,3 @@ def _sides(
                 label = name.removeprefix(metric)[2:-1]
                 sides.setdefault(metric, []).append((label, own))
     return sides
-
-
-def _of_metrics(
-    scores: pd.DataFrame, options: AlignOptions, found: TableCollector
-) -> pd.DataFrame:
-    kept = chosen_tables({"scores": scores}, options, found.notes)["scores"]
-    assert kept is not None  # every metric asked for has a row
-    return kept
-
-
-def _add_judges(
-    values: pd.DataFrame, people: pd.DataFrame | None, found: TableCollector
-) -> None:
-    options = found.options
-    parts = resample_parts(options.resample, default="stories+methods")
-    rows = judges(
-        values,
-        people,
-        levels=options.levels,
-        coefficients=options.coefficients,
-        parts=parts,
-        **options.sampling,
-    )
-    found.extend("judges", rows, parts)

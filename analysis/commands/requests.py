@@ -21,7 +21,6 @@ from analysis.commands.given_tables import (
     is_path,
     isolated_remarks,
     named,
-    needed_scores,
     read_table,
     remarks_on,
     tag_rows,
@@ -147,8 +146,10 @@ def _align(request: Request, progress: Progress) -> Analysis:
     scores = request.table("scores")
     given, options = {**request.tables, **request.further}, request.options
     asked = ("lower_is_better", "higher_is_better", "twins", "trained_on")
-    flags = {f"--{name.replace('_', '-')}": given.get(name) for name in asked}
-    needed_scores(scores, {flag: _is_given(value) for flag, value in flags.items()})
+    for name in asked:
+        if scores is None and _is_given(given.get(name)):
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{option}: expected --scores beside it")
     covered = chosen_tables({**tables, "scores": scores}, options)
     if options.metrics == ():
         # What is declared of metrics is left out with them, but has to make sense.
@@ -241,21 +242,11 @@ def _subset(request: Request) -> Analysis:
 
 
 def _stability(request: Request) -> Analysis:
-    tables = {
-        name: table for name, table in request.tables.items() if table is not None
-    }
-    if "ratings" in tables and tables.keys() <= {"ratings", "people"}:
-        return planning.stability(
-            trials=request.required("ratings"),
-            ratings=request.table("ratings", "people"),
-            options=request.options,
-        )
-    if tables.keys() != {"scores", "other_scores"}:
-        raise OptionError(
-            "ratings, scores: expected ratings with or without people, or scores and "
-            "other_scores"
-        )
-    return planning.compare_judges(named=_named(request), options=request.options)
+    return planning.stability(
+        trials=request.required("ratings"),
+        ratings=request.table("ratings", "people"),
+        options=request.options,
+    )
 
 
 def _score_agreement(request: Request) -> Analysis:

@@ -269,10 +269,8 @@ def subset(
 
 def stability(
     *,
-    ratings: Table | None = None,
+    ratings: Table,
     people: Table | None = None,
-    scores: Table | None = None,
-    other_scores: Table | None = None,
     **options: Any,
 ) -> Report:
     """Measure the stability of a judge over repeated trials, and its agreement.
@@ -283,8 +281,6 @@ def stability(
         Of judges (column annotator), trials as rounds.
     people
         Ratings of people, to hold the judges against.
-    scores, other_scores
-        Instead of ratings: two judges' scores by the same metrics.
     **options
         As of `align`.
 
@@ -293,12 +289,7 @@ def stability(
     Report
         Tables stability and judges.
     """
-    tables = {
-        "ratings": ratings,
-        "people": people,
-        "scores": scores,
-        "other_scores": other_scores,
-    }
+    tables = {"ratings": ratings, "people": people}
     return make_report("stability", tables, {}, options)
 
 

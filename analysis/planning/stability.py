@@ -22,7 +22,7 @@ from analysis.inference.resampling import (
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid, common_grid
 from analysis.reading.column_cleaning import key_texts
-from analysis.reading.scores import ScoreTable, score_table
+from analysis.reading.scores import score_table
 from analysis.reliability.matrices import Reliability, icc, rating_reliability
 from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
 from analysis.sentences import sentence
@@ -245,16 +245,6 @@ def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
         value, size = own["value"].to_numpy(float), own["size"].to_numpy(float)
         means.loc[own.index, "value"] = merged_by_rounding(value, size)
     return means["value"].reset_index()
-
-
-def named_judge(table: ScoreTable, judge: str) -> pd.DataFrame:
-    """Take a table of scores as one judge's, each metric being a question."""
-    rows = table.cells.rename(columns={"metric": "question", "score": "value"})
-    better = rows["question"].map(dict(table.higher_is_better)).to_numpy(bool)
-    value = rows["value"].where(better, -rows["value"])
-    return rows.assign(metric=judge, value=value)[
-        ["question", "metric", "story", "method", "value"]
-    ]
 
 
 def judges(

@@ -45,7 +45,7 @@ def declarations(
     options: AlignOptions,
 ) -> Declarations:
     """Return the declarations of a study, or those of files in their place."""
-    from analysis.commands.given_tables import declared_metrics, known_composites
+    from analysis.commands.given_tables import composite_parts, hypothesis_rows
     from analysis.reading.kept_answers import chosen_tables
 
     covered = chosen_tables(tables, options)
@@ -53,12 +53,14 @@ def declarations(
     if path := files.get("composites"):
         composites = ()
         if path.stat().st_size:
-            composites = known_composites(path, covered, tags)
+            composites = composite_parts(path, covered, tags)
     hypotheses = own_hypotheses = study_tables.hypotheses_frame(study)
     if path := files.get("hypotheses"):
         hypotheses = own_hypotheses[:0]
         if path.stat().st_size:
-            hypotheses = declared_metrics(path, covered, composites)
+            found = hypothesis_rows(path, covered, composites)
+            assert found is not None
+            hypotheses = found
     values = {
         "hypotheses": own_hypotheses.to_dict("list"),
         "composites": own,

@@ -40,8 +40,6 @@ OPTIONS = [
     ("subset", "stories", "stories", ["scores"]),
     ("stability", "ratings", "ratings", []),
     ("stability", "people", "ratings", ["ratings"]),
-    ("stability", "scores", "scores", ["other-scores"]),
-    ("stability", "other-scores", "scores", ["scores"]),
 ]
 NEVER_WIDE = ("agreement", "leaderboard")
 
@@ -50,7 +48,6 @@ NEVER_WIDE = ("agreement", "leaderboard")
 def folder(tmp_path):
     for name, text in TABLES.items():
         (tmp_path / f"{name}.csv").write_text(text)
-    (tmp_path / "other-scores.csv").write_text(TABLES["scores"])
     return tmp_path
 
 

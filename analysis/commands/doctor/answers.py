@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.commands.doctor.findings import Finding, Kind, of_questions
-from analysis.commands.doctor.responding import doubtful_annotators
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import listed
 from analysis.rankings.choice_votes import choice_votes
@@ -42,7 +41,8 @@ def kept_answers(
     for kind, table in tables.items():
         file = str(table.attrs[FILE])
         alike = [*spelling_remarks({kind: table}, OF_ANSWERS)]
-        findings += [Finding(file, Kind.CHECK, _after(file, x), 1) for x in alike]
+        own_texts = (text.removeprefix(f"{file}: ") for text in alike)
+        findings += [Finding(file, Kind.CHECK, text, 1) for text in own_texts]
         notes = Notes()
         try:
             own = kept_people(
@@ -61,11 +61,6 @@ def kept_answers(
     return KeptAnswers(**kept)
 
 
-def _after(file: str, remark: str) -> str:
-    """Return a remark without the name of its file, which stands before it."""
-    return remark.removeprefix(f"{file}: ")
-
-
 def of_answers(kind: str, rows: pd.DataFrame, file: str) -> Iterator[Finding]:
     """Yield what one table of kept answers supports and what looks wrong in it."""
     found: list[tuple[str, Finding]] = []
@@ -80,8 +75,6 @@ def of_answers(kind: str, rows: pd.DataFrame, file: str) -> Iterator[Finding]:
         found += [(str(name), one) for each in checks for one in each]
     yield Finding(file, Kind.TABLE, _overview(kind, rows), len(rows))
     yield from of_questions(found, len(questions))
-    if kind != "rankings":
-        yield from doubtful_annotators(kind, rows, file)
     if kind == "choices" and "left_method" not in rows:
         what = "no column left_method: whether people prefer a side cannot be shown."
         yield Finding(file, Kind.LIMIT, what, len(rows))

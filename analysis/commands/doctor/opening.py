@@ -10,8 +10,8 @@ import pandas as pd
 from analysis.commands.bundled import unpacked
 from analysis.commands.doctor.findings import Finding, Kind
 from analysis.commands.given_tables import (
-    declared_metrics,
     directed,
+    hypothesis_rows,
     read_table,
     remarks_on,
     tag_rows,
@@ -260,7 +260,7 @@ def _read_declared(kind: str, file: Path, found: Opened) -> None:
         found.findings.append(Finding(file.name, Kind.LIMIT, what, 1))
         return
     tables = {**dict.fromkeys(ANSWERS), **people, "scores": scores}
-    read = declared_metrics if kind == "hypotheses" else trained_rows
+    read = hypothesis_rows if kind == "hypotheses" else trained_rows
     table = read(file, tables)
     assert table is not None
     table.attrs[FILE] = file.name

@@ -20,8 +20,6 @@ from analysis.reading.shared_names import FILE
 from analysis.results import Array, Mask
 from analysis.sentences import Notes, counted
 
-# Scores of a story that differ by less, as a share of their size, are rounding.
-NOISE = 1e-9
 MANY_TIES = 0.5
 # Outputs that are named of those without a score.
 MOST_NAMED = 3
@@ -171,18 +169,15 @@ def _constant(judged: Judged, file: str) -> Iterator[Finding]:
     values = np.where(judged.covered, judged.scores, np.nan)
     filled = np.isfinite(values)
     found: dict[str, list[str]] = {}
-    noise: dict[str, int] = {}
     for k, metric in enumerate(judged.metrics):
         own = values[k]
         n = int(filled[k].sum())
         if n < 2:
             continue
-        if _range(own[filled[k]]) == 0:
+        if np.ptp(own[filled[k]]) == 0:
             found.setdefault("all", []).append(metric)
             continue
-        tied, near, pairs = _pairs(own)
-        if near:
-            noise[metric] = near
+        tied, pairs = _pairs(own)
         several_stories = bool((filled[k].sum(axis=0) > 1).any())
         if pairs and tied == pairs:
             found.setdefault("story", []).append(metric)
@@ -211,16 +206,6 @@ def _constant(judged: Judged, file: str) -> Iterator[Finding]:
     for key, names in found.items():
         kind, what, advice = says[key]
         yield Finding(file, kind, what.format(listed(names)), len(names), advice)
-    if noise:
-        n = sum(noise.values())
-        what = "scores of one story that differ by rounding alone, in "
-        what += f"{counted(n, 'pair')}: {listed(noise)}."
-        advice = "They count as different: round the scores."
-        yield Finding(file, Kind.CHECK, what, n, advice)
-
-
-def _range(values: Array) -> float:
-    return float(np.ptp(values))
 
 
 def _is_flat(values: Array) -> bool:
@@ -229,23 +214,18 @@ def _is_flat(values: Array) -> bool:
     return bool((np.fmax.reduce(values, axis=0) == low)[np.isfinite(low)].all())
 
 
-def _pairs(values: Array) -> tuple[int, int, int]:
-    """Count pairs inside stories: ties, almost ties, and all of them.
-
-    Values are sorted inside stories, so that near ones are neighbours.
-    """
+def _pairs(values: Array) -> tuple[int, int]:
+    """Count pairs inside stories: ties, and all of them."""
     ordered = np.sort(values, axis=1)
     sizes = np.isfinite(ordered).sum(axis=1)
     pairs = int((sizes * (sizes - 1) // 2).sum())
     gaps = np.diff(ordered, axis=1)
-    scale = np.maximum(np.abs(ordered[:, :-1]), np.abs(ordered[:, 1:]))
-    near = int(((gaps > 0) & (gaps <= NOISE * scale)).sum())
     # Runs of equal values: a run of r ties r (r - 1) / 2 pairs.
     tied, run = 0, np.zeros(len(ordered), int)
     for column in gaps.T:
         run = np.where(column == 0, run + 1, 0)
         tied += int(run.sum())
-    return tied, near, pairs
+    return tied, pairs
 
 
 def _questions(

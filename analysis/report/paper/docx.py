@@ -94,9 +94,8 @@ def _table(
         f"{column.group}: {column.title}" if column.group else column.title
         for column in columns
     ]
-    lines = [
-        _row([_text(one, bold=True) for one in (table.stub, *heads)], is_head=True)
-    ]
+    above = (_paragraph(_run(one, CELL, "<w:b/>"), side="center") for one in heads)
+    lines = [_row([_text(table.stub, bold=True), *above], is_head=True)]
     section = ""
     for line, cells in zip(table.lines, rows, strict=True):
         if line.section != section:

@@ -7,23 +7,24 @@ from analysis.report import checklist
 from analysis.report.paper import latex
 from analysis.report.paper.docx import as_docx
 from analysis.report.paper.layout import PaperTable, as_frame
-from analysis.report.paper.methods import leaderboard_tables, method_tables
+from analysis.report.paper.methods import method_tables
 from analysis.report.paper.metrics import agreement_tables, judge_table
-from analysis.report.paper.sample import family_tables, flow_tables
-from analysis.report.paper.subgroups import heat_tables, win_figure, win_tables
-from analysis.report.paper.text import paragraph
+from analysis.report.paper.results import result_tables
+from analysis.report.paper.sample import family_tables, flow_tables, paragraph
+from analysis.report.paper.subgroups import heat_tables, win_tables
 from analysis.report.tables import as_csv
-from analysis.report.uncertainty import by_answers, by_error, resampled_units
-from analysis.report.wording import ResultTables
+from analysis.report.wording import ResultTables, word
 from analysis.result_tables.contract import Analysis
 
 FOLDER = "paper"
+# Questions of the checklist that the methods paragraph and captions answer.
+IN_PARAGRAPH = ("intervals", "again")
 # What is missing, by the beginning of a table's key, and why it may be.
 ABSENT = {
     "metrics": "no metric has a coefficient",
     "methods": "no question has values of methods",
     "judges": "no metric was compared with single annotators",
-    "heat": "no metric has values in groups of stories by a tag",
+    "heat": "no metric has values in two groups of stories by a tag",
     "wins": "no choices side by side, or many pairs of methods without --baseline",
     "families": "no p-value was adjusted",
 }
@@ -36,7 +37,7 @@ def paper_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         agreement_tables(tables, percent),
         judge_table(tables, percent),
         method_tables(tables, percent),
-        leaderboard_tables(tables, percent),
+        result_tables(tables, percent),
         heat_tables(tables, percent),
         win_tables(tables, percent),
         family_tables(tables),
@@ -56,14 +57,12 @@ def paper_files(
     """
     percent = f"{100 * float(run['confidence']):g} %"
     found = list(paper_tables(tables, percent))
-    asked = checklist.answers(
-        {name: one for name, one in tables.items() if name != "run"},
-        analysis.notes,
-        run,
-        resampled_units(analysis),
-        by_error(analysis),
-        by_answers(analysis),
-    )
+    results = {name: one for name, one in tables.items() if name != "run"}
+    asked = [
+        answer
+        for answer in checklist.answers(results, analysis.notes, run, ())
+        if answer[0] not in {word("asked", key) for key in IN_PARAGRAPH}
+    ]
     methods = paragraph(tables, run)
     absent = missing(found)
     texts = {f"{table.key}.tex": latex.as_latex(table) for table in found}
@@ -73,9 +72,6 @@ def paper_files(
         title, [title, absent, *texts.values()], keys, absent
     )
     texts |= {f"{table.key}.csv": as_csv(as_frame(table)) for table in found}
-    texts |= {
-        f"{table.key}.svg": win_figure(table) for table in found if table.key == "wins"
-    }
     listed = [methods, *(f"{question} {answer}" for question, answer in asked), absent]
     files = {name: text.encode() for name, text in texts.items()}
     return files | {"paper.docx": as_docx(title, [*filter(None, listed)], found)}
@@ -99,7 +95,7 @@ def remove_files(out: Path) -> None:
     if not main.is_file():
         return
     keys = latex.included(main.read_text(encoding="utf-8", errors="replace"))
-    names = [f"{key}.{kind}" for key in keys for kind in ("tex", "csv", "svg")]
+    names = [f"{key}.{kind}" for key in keys for kind in ("tex", "csv")]
     for name in (*names, "main.tex", "paper.docx"):
         (folder / name).unlink(missing_ok=True)
     if not any(folder.iterdir()):

@@ -16,14 +16,16 @@ from analysis.report.paper.layout import (
     packed,
     printed,
 )
-from analysis.report.paper.text import FAMILIES
+from analysis.report.paper.sample import OF_FAMILIES
 from analysis.report.tables import escaped
+from analysis.report.wording import MINUS
 
-# Widths in points: of one column and of both, and of a character of either size.
-ONE, BOTH = 228.0, 478.0
+# Widths in points: of one column of two, of the text of a narrow page with one column,
+# and of a character of either size.
+ONE, BOTH = 226.0, 390.0
 CHARACTER, SMALL, BETWEEN = 4.4, 4.0, 6.0
 # The first column and single headings take at most this width.
-WIDEST_STUB, WIDEST_HEAD = 125.0, 64.0
+WIDEST_STUB, WIDEST_HEAD = 105.0, 64.0
 # The most lines of text in one table.
 MOST_LINES = 50
 # The height of a section's heading, in lines.
@@ -86,7 +88,7 @@ def literal(text: str) -> str:
 
     Characters that need other fonts become boxes with their codes.
     """
-    return "".join(map(_character, text))
+    return "".join(map(_character, text)).replace("--", "-{}-")
 
 
 def _character(c: str) -> str:
@@ -108,19 +110,23 @@ def width_of(text: str, character: float = CHARACTER) -> float:
     capitals = sum(c.isupper() for c in text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     boxes = sum(map(_is_boxed, text))
-    extra = 0.9 * wide + 4 * boxes + 0.4 * capitals - 0.45 * narrow
+    signs = text.count(MINUS)
+    extra = 0.9 * wide + 4 * boxes + 0.4 * (capitals + signs) - 0.45 * narrow
     return character * (len(text) + extra)
 
 
 def as_latex(table: PaperTable) -> str:
     """Return a table as one float or several, each for one column or for both."""
     rows, notes = printed(table)
-    stub = min(WIDEST_STUB, max(width_of(line.name) for line in table.lines) + 2)
-    stub = max(stub, min(WIDEST_STUB, width_of(table.stub)))
     widths = [
         _width(column, [row[i] for row in rows])
         for i, column in enumerate(table.columns)
     ]
+    _widen(widths, table.columns)
+    used = sum(widths) + BETWEEN * len(widths)
+    room = (ONE if WIDEST_STUB + used <= ONE else BOTH) - used
+    names = [table.stub, *(line.name for line in table.lines)]
+    stub = min(max(WIDEST_STUB, room), 1.1 * max(map(width_of, names)) + 4)
     parts = [
         (columns, lines)
         for columns in packed(table.columns, [w + BETWEEN for w in widths], BOTH - stub)
@@ -144,6 +150,18 @@ def _width(column: Column, cells: Sequence[Printed]) -> float:
         for one in cells
     ]
     return max(*texts, min(WIDEST_HEAD, width_of(column.title)), 0.0)
+
+
+def _widen(widths: list[float], columns: Sequence[Column]) -> None:
+    """Widen the columns of each group to the longest word of its heading."""
+    places: dict[str, list[int]] = {}
+    for i, column in enumerate(columns):
+        places.setdefault(column.group, []).append(i)
+    for group, own in places.items():
+        word = max(map(width_of, group.split()), default=0.0) + 2
+        missing = word - sum(widths[i] + BETWEEN for i in own) + BETWEEN
+        for i in own:
+            widths[i] += max(0.0, missing) / len(own)
 
 
 def _lines(lines: Sequence[Line], rows: Sequence[Sequence[Printed]]) -> Iterator[range]:
@@ -175,12 +193,17 @@ def _float(
     columns, own = [table.columns[i] for i in places], [widths[i] for i in places]
     is_narrow = stub + sum(own) + BETWEEN * len(own) <= ONE
     kind = "table" if is_narrow else "table*"
-    caption = ("(continued) " if n > 1 else "") + table.caption
+    caption = table.caption
+    if n > 1:
+        caption = f"{caption.split('. ')[0].rstrip('.')} (continued)."
     label = f"tab:{table.key}" + (f"-{n}" if n > 1 else "")
     bars = [any(row[i].cell.parts for row in rows) for i in places]
     alignment = "".join("l" if is_bar else "c" for is_bar in bars)
     kept = [[rows[i][j] for j in places] for i in lines]
     named = [table.lines[i] for i in lines]
+    marks = {one.above for row in kept for one in row}
+    own_notes, reasons = notes[: len(table.notes)], notes[len(table.notes) :]
+    reasons = [text for text in reasons if text.split()[0] in marks]
     return "\n".join(
         [
             rf"\begin{{{kind}}}[tp]",
@@ -191,10 +214,10 @@ def _float(
             r"\toprule",
             *_head(table.stub, columns, own),
             r"\midrule",
-            *_body(named, kept, stub),
+            *_body(named, kept, stub, stub + sum(own) + BETWEEN * len(own)),
             r"\bottomrule",
             r"\end{tabular}",
-            *_notes(notes),
+            *_notes([*own_notes, *reasons]),
             rf"\end{{{kind}}}",
             "",
         ]
@@ -231,7 +254,7 @@ def _boxed(title: str, width: float) -> str:
 
 
 def _body(
-    lines: Sequence[Line], rows: Sequence[Sequence[Printed]], stub: float
+    lines: Sequence[Line], rows: Sequence[Sequence[Printed]], stub: float, whole: float
 ) -> Iterator[str]:
     """Yield the lines, each with its intervals below; sections have a heading."""
     section = ""
@@ -239,7 +262,9 @@ def _body(
         if line.section != section:
             section = line.section
             title = rf"\emph{{{as_text(section)}}}"
-            box = rf"\multicolumn{{{len(cells) + 1}}}{{@{{}}l@{{}}}}{{{title}}}"
+            is_long = 1.1 * width_of(section) > whole
+            kind = rf">{{\raggedright}}p{{{whole:.0f}pt}}" if is_long else "l"
+            box = rf"\multicolumn{{{len(cells) + 1}}}{{@{{}}{kind}@{{}}}}{{{title}}}"
             yield rf"\addlinespace {box} \\"
         name, extra = as_text(line.name), ""
         has_ends = any(one.below for one in cells)
@@ -303,7 +328,7 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
 
 def as_paragraphs(paragraph: str, asked: Iterable[tuple[str, str]]) -> str:
     """Return the methods paragraph, and a reviewer's questions with their answers."""
-    text = as_text(paragraph).replace(FAMILIES, REFERENCE)
+    text = as_text(paragraph).replace(OF_FAMILIES, REFERENCE)
     lines = [r"\paragraph{Statistical analysis.}", text, ""]
     lines.append(r"\paragraph{Reporting checklist.}")
     lines += [rf"\par\noindent\textbf{{{as_text(q)}}} {as_text(a)}" for q, a in asked]
@@ -340,6 +365,7 @@ def main(title: str, texts: Iterable[str], keys: Sequence[str], absent: str) -> 
             *([r"\CJKbegin"] if chinese else []),
             rf"\section*{{{as_text(title)}}}",
             r"\input{paragraph.tex}",
+            "",
             as_text(absent),
             *(rf"\input{{{key}.tex}}" for key in keys),
             *([r"\CJKfinish"] if chinese else []),

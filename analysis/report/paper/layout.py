@@ -1,7 +1,7 @@
 """Compact tables of a paper, and their numbers as text."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from analysis.results import NAN, SMALLEST_P
 # More different reasons than this are left to the CSV file.
 MOST_REASONS = 6
 DASH = "–"
+NOT_COMPUTED = "Not computed."
 # Columns without larger values print powers of ten.
 TINY = 0.01
 # The parts of a bar.
@@ -41,11 +42,17 @@ class Cell:
 ESTIMATE = ("value", "low", "high")
 
 
+def group_title(row: Row) -> str:
+    """Return the title of the group of stories of a row."""
+    return f"{str(row['tag']).replace('_', ' ')}: {row['stratum']}"
+
+
 def estimate(
     row: Row, names: Sequence[str] = ESTIMATE, missing: str = "", **further: Any
 ) -> Cell:
     """Return the cell of a result row; `missing` is the reason if it names none."""
-    value, low, high = (float(row[name]) for name in names)
+    cells = (row[name] for name in names)
+    value, low, high = (NAN if pd.isna(cell) else float(cell) for cell in cells)
     given = row.get("reason")
     reason = given if isinstance(given, str) else ""
     if math.isnan(value):
@@ -114,7 +121,7 @@ def _printed(cell: Cell, in_unit: bool, decimals: int, reasons: list[str]) -> Pr
     if cell.text or cell.parts:
         return Printed(cell.text, cell.letters, "", cell)
     if math.isnan(cell.value):
-        reason = cell.reason or "Not computed."
+        reason = cell.reason or NOT_COMPUTED
         if reason not in reasons:
             reasons.append(reason)
         place = min(reasons.index(reason), MOST_REASONS) + 1
@@ -130,14 +137,15 @@ def _printed(cell: Cell, in_unit: bool, decimals: int, reasons: list[str]) -> Pr
 def _decimals(cells: Sequence[Cell], in_unit: bool) -> int:
     """Return the decimals with which a column has three digits at most.
 
-    Whole numbers without intervals have none, and columns of tiny values -1.
+    Whole numbers with whole intervals have none, and columns of tiny values -1.
     """
     if in_unit:
         return 2
     values = [cell.value for cell in cells if math.isfinite(cell.value)]
-    largest = max(map(abs, values), default=0.0)
-    if all(x == round(x) for x in values) and all(math.isnan(c.low) for c in cells):
+    ends = [x for cell in cells for x in (cell.low, cell.high) if math.isfinite(x)]
+    if all(x == round(x) for x in (*values, *ends)):
         return 0
+    largest = max(map(abs, values), default=0.0)
     if 0 < largest < TINY:
         return -1
     return 2 if largest < 9.995 else 1 if largest < 99.95 else 0
@@ -209,6 +217,16 @@ def p_numeral(value: float) -> str:
     return numeral(value, 3, in_unit=True)
 
 
+def spread(counts: Iterable[int]) -> str:
+    """Return a number, or the smallest and the largest of several.
+
+    >>> spread([3, 3]), spread([3, 9, 5])
+    ('3', '3 to 9')
+    """
+    low, *between = sorted({*counts})
+    return f"{low} to {between[-1]}" if between else f"{low}"
+
+
 def as_frame(table: PaperTable) -> pd.DataFrame:
     """Return a table in full precision: value, interval, letters and reason apart."""
     columns: dict[str, list[object]] = {}
@@ -236,4 +254,4 @@ def as_frame(table: PaperTable) -> pd.DataFrame:
                 columns[f"{name} {part}"] = list(texts)
         if any(cell.is_bold for cell in cells):
             columns[f"{name} declared"] = [cell.is_bold for cell in cells]
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).convert_dtypes()

@@ -1,13 +1,13 @@
-"""Tables of methods: by question and metric, and leaderboards."""
+"""Tables of methods: by question and by metric."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from analysis.report.paper.layout import Cell, Column, Line, PaperTable, estimate
+from analysis.report.paper.layout import Column, Line, PaperTable, estimate, group_title
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.paper.metrics import MOST_METRICS, declared, intervals
-from analysis.report.wording import ResultTables, Row, records
+from analysis.report.wording import ResultTables, records
 from analysis.result_tables.by_method import METRICS, QUESTIONS, by_method
 
 # Longer tables do not repeat the methods in groups of stories.
@@ -97,12 +97,13 @@ def _table(
     shares = kept[list(names)].notna().mean(axis=1)
     shares = shares.groupby([kept["tag"], kept["stratum"]]).transform("mean")
     kept = _ordered(kept[(kept["tag"] == "") | (shares >= LEAST_SHARE)], names[0])
-    rates = _names_in(tables, "method_win_rates", "criterion")
+    won = tables.get("method_win_rates", pd.DataFrame({"criterion": []}))
+    rates = {str(criterion) for criterion in won["criterion"]}
     columns = tuple(Column(name, in_unit=name in rates) for name in names)
     marks = {name: _letters(tables, kept, name) for name in names}
     lines = []
     for row in records(kept):
-        section = f"{row['tag']}: {row['stratum']}" if row["tag"] else ""
+        section = group_title(row) if row["tag"] else ""
         method = str(row["method"])
         cells = [
             estimate(
@@ -121,18 +122,10 @@ def _table(
 
 def _ordered(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     """Order the methods of each group by the first column, best first."""
-    place = {
-        pair: i for i, pair in enumerate(zip(rows["tag"], rows["stratum"], strict=True))
-    }
-    places = [place[pair] for pair in zip(rows["tag"], rows["stratum"], strict=True)]
-    sort = rows.assign(place=places).sort_values(
+    place = rows.groupby(["tag", "stratum"], sort=False).ngroup()
+    return rows.assign(place=place).sort_values(
         ["place", name], ascending=[True, False], kind="stable"
     )
-    return sort.drop(columns="place")
-
-
-def _names_in(tables: ResultTables, table: str, column: str) -> set[str]:
-    return {str(x) for x in tables[table][column]} if table in tables else set()
 
 
 def _letters(tables: ResultTables, wide: pd.DataFrame, name: str) -> dict[str, str]:
@@ -147,46 +140,3 @@ def _letters(tables: ResultTables, wide: pd.DataFrame, name: str) -> dict[str, s
     whole = wide[(wide["tag"] == "") & wide[name].notna()]
     ordered = whole.sort_values(name, ascending=False, kind="stable")["method"]
     return letters(list(map(str, ordered)), apart) if is_tested else {}
-
-
-def leaderboard_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
-    """Yield the ratings and ranks of methods by choices, and by rankings."""
-    for key, model, counted in (
-        ("leaderboard", "Bradley-Terry", "n_comparisons"),
-        ("ranking_leaderboard", "Plackett-Luce", "n_rankings"),
-    ):
-        if key not in tables or tables[key].empty:
-            continue
-        rows = tables[key]
-        lines = tuple(
-            Line(
-                str(row["method"]),
-                (
-                    estimate(row, ("rating", "low", "high")),
-                    _ranks(row),
-                    Cell(float(row[counted])),
-                ),
-                str(row["criterion"]),
-            )
-            for row in records(rows)
-        )
-        caption = (
-            f"Leaderboard: {model} ratings (mean 1000) and ranks with their intervals. "
-            f"{intervals(percent, rows['drawn'])}"
-        )
-        titles = (
-            "Rating",
-            "Rank",
-            "Comparisons" if counted == "n_comparisons" else "Rankings",
-        )
-        columns = tuple(Column(title, in_unit=False) for title in titles)
-        yield PaperTable(key, caption, "Method", columns, lines)
-
-
-def _ranks(row: Row) -> Cell:
-    rank, low, high = (row[name] for name in ("rank", "rank_low", "rank_high"))
-    if pd.isna(rank):
-        return Cell(reason="No rank: methods were never compared.")
-    if pd.isna(low):
-        return Cell(text=f"{rank}")
-    return Cell(text=f"{rank} [{low}, {high}]")

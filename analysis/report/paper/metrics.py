@@ -1,19 +1,20 @@
 """Tables of metrics: their agreement with people, and beside one annotator."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reliability.annotator_replacement import STORIES
-from analysis.report.metric_order import by_value, levels_in
+from analysis.report.metric_order import by_value, levels_in, without_baselines
 from analysis.report.paper.layout import (
     Cell,
     Column,
     Line,
     PaperTable,
     estimate,
+    spread,
 )
 from analysis.report.paper.letters import letters, pairs_apart
 from analysis.report.wording import (
@@ -24,25 +25,22 @@ from analysis.report.wording import (
     first_row,
     name_of,
     records,
+    word,
 )
+from analysis.statistics import named
 from analysis.verdicts import FEW_METHODS
 
 # Longer tables show the declared metrics and the best others, up to this many.
 MOST_METRICS = 24
-SYMBOLS = {"kendall": "τ", "spearman": "ρ", "pearson": "r", "kendall_c": "τ (c)"}
+# Beside one annotator, of each question, where none is declared.
+MOST_JUDGES = 5
+# Pairwise accuracy, by which metrics are chosen.
+STATISTIC = "ppa_half"
 LETTERS = (
     "Values of a column that share a letter are not significantly different at .05 "
     "(Holm over all pairs of metrics), or were not compared. Columns without letters: "
     "no two differ significantly."
 )
-# What a coefficient is computed over, by level.
-LEVELS = {
-    "method": "over method means",
-    "story": "within stories",
-    "within_method": "within methods",
-    "residual": "with method and story removed",
-    "pooled": "over all outputs",
-}
 # The test of metrics in place of annotators.
 TEST = "alternative_annotator"
 BESIDE = (
@@ -83,22 +81,23 @@ def _at_level(
     questions = sorted(rows["dimension"].unique())
     pairs = declared(tables)
     metrics, note = chosen(rows[rows["coefficient"] == coefficients[0]], pairs)
-    groups = {
-        key: own.set_index("metric")
-        for key, own in rows.groupby(["dimension", "coefficient"])
-    }
+    groups: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in records(rows):
+        key = (row["dimension"], row["coefficient"])
+        groups.setdefault(key, {})[row["metric"]] = row
     cells: dict[str, list[Cell]] = {metric: [] for metric in metrics}
     has_letters = False
     for question in questions:
         for coefficient in coefficients:
-            own = groups.get((question, coefficient), pd.DataFrame())
+            own = groups.get((question, coefficient), {})
             marks = _letters(tables, own, (question, level, coefficient), metrics)
             has_letters |= bool(marks)
             for metric in metrics:
                 is_bold = (question, metric) in pairs
                 cells[metric].append(_cell(own, metric, marks, is_bold=is_bold))
+    symbols = named("symbol")
     columns = [
-        Column(SYMBOLS[c], str(q) if len(questions) > 1 else "")
+        Column(symbols[c], str(q) if len(questions) > 1 else "")
         for q in questions
         for c in coefficients
     ]
@@ -119,12 +118,7 @@ def _at_level(
 def _points(rows: pd.DataFrame, level: str) -> str:
     """Return over what the coefficients are, and over how many."""
     column = "n" if level in ("method", "pooled") else "n_groups"
-    counts = rows.loc[rows["value"].notna(), column].astype(int)
-    n = (
-        f"{counts.min()}"
-        if counts.nunique() == 1
-        else f"{counts.min()} to {counts.max()}"
-    )
+    n = spread(rows.loc[rows["value"].notna(), column].astype(int))
     what = {
         "method": f"over the means of {n} methods",
         "story": f"across methods within stories, a mean over {n} stories",
@@ -145,6 +139,34 @@ def declared(tables: ResultTables) -> set[tuple[str, str]]:
     }
 
 
+def leading_pairs(
+    tables: ResultTables, most: int
+) -> tuple[set[tuple[str, str]], tuple[str, ...]]:
+    """Return the declared pairs of question and metric that have a value.
+
+    If there are none, those of the `most` highest metrics of each question, and a note.
+    """
+    if "pairwise_accuracy" in tables:
+        rows = tables["pairwise_accuracy"].rename(columns={STATISTIC: "value"})
+    else:
+        rows = tables["correlations"].rename(columns={"dimension": "question"})
+    rows = without_baselines(rows)
+    names = (rows[name].astype(str) for name in ("question", "metric"))
+    known = set(zip(*names, strict=True))
+    if pairs := declared(tables) & known:
+        return pairs, ()
+    pairs = {
+        (str(question), metric)
+        for question, own in rows.groupby("question")
+        for metric in by_value(own)[:most]
+    }
+    note = (
+        f"No metric was declared: the {most} highest of each question on these data, "
+        "which flatters them."
+    )
+    return pairs, (note.replace(" 1 highest", " highest"),)
+
+
 def chosen(rows: pd.DataFrame, pairs: set[tuple[str, str]]) -> tuple[list[str], str]:
     """Return the metrics to print, best first, and a note if some are left out."""
     ordered = by_value(rows)
@@ -160,29 +182,29 @@ def chosen(rows: pd.DataFrame, pairs: set[tuple[str, str]]) -> tuple[list[str], 
 
 
 def _cell(
-    rows: pd.DataFrame, metric: str, marks: dict[str, str], *, is_bold: bool
+    rows: Mapping[str, Row], metric: str, marks: dict[str, str], *, is_bold: bool
 ) -> Cell:
-    if metric not in rows.index:
+    if metric not in rows:
         return Cell(reason=NO_SCORES)
-    row = first_row(rows.loc[[metric]])
-    return estimate(row, letters=marks.get(metric, ""), is_bold=is_bold)
+    return estimate(rows[metric], letters=marks.get(metric, ""), is_bold=is_bold)
 
 
 def _letters(
     tables: ResultTables,
-    own: pd.DataFrame,
+    own: Mapping[str, Row],
     key: tuple[str, str, str],
     metrics: Sequence[str],
 ) -> dict[str, str]:
     """Return the letters of the metrics with a value; none if no pair was tested."""
-    if "metric_comparisons" not in tables or own.empty:
+    if "metric_comparisons" not in tables or not own:
         return {}
     rows = tables["metric_comparisons"]
     for column, value in zip(("dimension", "level", "coefficient"), key, strict=True):
         rows = rows[rows[column] == value]
     apart, is_tested = pairs_apart(rows, ("metric_a", "metric_b"))
-    known = own["value"].dropna().sort_values(ascending=False, kind="stable").index
-    return letters([m for m in known if m in metrics], apart) if is_tested else {}
+    known = [m for m in metrics if m in own and own[m]["value"] == own[m]["value"]]
+    known.sort(key=lambda metric: -own[metric]["value"])
+    return letters(known, apart) if is_tested else {}
 
 
 # Beside one annotator -----------------------------------------------------------------
@@ -201,10 +223,12 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         for row in records(rows[rows["metric"] == ONE_ANNOTATOR])
     }
     rows = rows[rows["metric"] != ONE_ANNOTATOR]
-    pairs = declared(tables)
+    if rows["value"].isna().all():
+        return
+    pairs, notes = leading_pairs(tables, MOST_JUDGES)
     known = zip(rows["question"], rows["metric"], strict=True)
-    is_declared = [pair in pairs for pair in known]
-    rows, notes = (rows[is_declared], ()) if any(is_declared) else _highest(rows)
+    rows = rows[[pair in pairs for pair in known]]
+    rows = rows.sort_values("question", kind="stable")
     coefficients, level = _pooled(tables)
     lines = []
     for row in records(rows):
@@ -218,17 +242,16 @@ def judge_table(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             *_beside(tables, row),
         )
         lines.append(Line(metric, cells, question))
+    computed = f" coefficients {word('levels', level)}," if coefficients else ""
     caption = (
         "Metrics against people by question: agreement of people (ordinal alpha, of "
-        f"choices nominal), coefficients {LEVELS[level]}, and how often one annotator, "
-        "or the metric, predicts the preference of the other annotators (ties count "
-        f"half). {intervals(percent, rows['drawn'])} {BESIDE}"
+        f"choices nominal),{computed} and how often one annotator, or the metric, "
+        "predicts the preference of the other annotators (ties count half). "
+        f"{intervals(percent, rows['drawn'])} {BESIDE}"
     )
-    if not coefficients:
-        caption = caption.replace(f" coefficients {LEVELS[level]},", "")
     columns = (
         Column("Alpha"),
-        *(Column(SYMBOLS[name], "Correlation") for name in coefficients),
+        *(Column(named("symbol")[name], "Correlation") for name in coefficients),
         *(Column(title, "Accuracy") for title in ("Annotator", "Metric")),
         Column("Difference", "To one annotator"),
         Column("Replaced", "To one annotator"),
@@ -271,20 +294,6 @@ def _pooled(tables: ResultTables) -> tuple[dict[str, pd.DataFrame], str]:
 def _coefficient(rows: pd.DataFrame, question: str, metric: str) -> Cell:
     own = rows[(rows["dimension"] == question) & (rows["metric"] == metric)]
     return estimate(records(own)[0]) if len(own) else Cell(reason=NO_SCORES)
-
-
-def _highest(rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the highest metrics of each question, where none is declared."""
-    best = rows[rows["value"].notna()].sort_values(
-        "value", ascending=False, kind="stable"
-    )
-    kept = best.groupby("question", sort=True).head(5)
-    kept = kept.sort_values("question", kind="stable")
-    note = (
-        "No metric was declared for a question: the five highest of each question on "
-        "these data, which flatters them."
-    )
-    return kept, (note,)
 
 
 def _alpha(tables: ResultTables, question: str) -> Cell:

@@ -1,12 +1,17 @@
-"""Tables of the sample and of the tests: who answered, and what was adjusted."""
+"""The sample, the families of tests, and the methods paragraph."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
-from analysis.report.paper.layout import Cell, Column, Line, PaperTable
-from analysis.report.wording import ResultTables, records
+from analysis.options import KNOWN_COEFFICIENTS
+from analysis.reading.scores import BASELINES
+from analysis.report.metric_order import levels_in
+from analysis.report.paper.layout import Cell, Column, Line, PaperTable, spread
+from analysis.report.paper.metrics import declared
+from analysis.report.wording import ResultTables, name_of, number, records, word
+from analysis.sentences import counted
 
 UNKNOWN = "Not known of means over raters."
 BEFORE = "Answers are counted below."
@@ -121,13 +126,187 @@ def _line(title: str, rows: pd.DataFrame, columns: list[str]) -> Iterator[Line]:
     if tested.empty:
         return
     sizes = tested.groupby(columns, dropna=False).size()
-    low, high = int(sizes.min()), int(sizes.max())
-    each = f"{low}" if low == high else f"{low} to {high}"
     significant = int((tested["p_adjusted"] <= SIGNIFICANT).sum())
     cells = (
         Cell(float(len(sizes))),
-        Cell(text=each),
+        Cell(text=spread(sizes)),
         Cell(float(len(tested))),
         Cell(float(significant)),
     )
     yield Line(title, cells)
+
+
+# The methods paragraph ----------------------------------------------------------------
+
+QUESTIONS = ("question", "dimension", "criterion")
+# Tables whose rows name the questions, methods and stories of people's answers.
+OF_PEOPLE = (
+    "agreement",
+    "method_means",
+    "method_win_rates",
+    "win_rates",
+    "ranking_leaderboard",
+)
+# What LaTeX replaces by a reference.
+OF_FAMILIES = "the families of the table of tests"
+PROGRAMS = ("python", "numpy", "scipy", "pandas")
+
+
+def paragraph(tables: ResultTables, run: Mapping[str, str]) -> str:
+    """Return the methods of the study, with its numbers filled in."""
+    sentences = [
+        *_sample(tables),
+        *_agreement(tables),
+        *_metrics(tables),
+        *_uncertainty(tables, run),
+        *_programs(run),
+    ]
+    return " ".join(sentences)
+
+
+def _sample(tables: ResultTables) -> Iterator[str]:
+    flow = tables.get("sample_flow", pd.DataFrame(columns=["source", "step"]))
+    is_of_people = flow["source"] == "people"
+    yield from _invited(flow[is_of_people])
+    people = [tables[name] for name in OF_PEOPLE if name in tables]
+    methods = _names(people, ("method",))
+    outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
+    asked = counted(len(_names(people, QUESTIONS)), "question")
+    stories = [
+        int(n)
+        for one in people
+        if "n_stories" in one
+        for n in one.groupby(_first(one, QUESTIONS))["n_stories"].max()
+    ]
+    asked += f" with {spread(stories)} stories" if stories else ""
+    asked += " each" if len(stories) > 1 else ""
+    flow = flow[~is_of_people]
+    for row in records(flow[flow["step"] == "analysed"]):
+        n = int(row["n_answers"])
+        answers = f"{n} {row['source']}" if n != 1 else f"1 answer ({row['source']})"
+        who = row["n_annotators"]
+        by = "" if pd.isna(who) else f" by {counted(int(who), 'annotator')}"
+        verb = "were" if n != 1 else "was"
+        yield f"{answers}{by} on {outputs}, by {asked}, {verb} analysed."
+    if reasons := "; ".join(_left_out(flow)):
+        yield f"Left out were {reasons}."
+
+
+def _invited(flow: pd.DataFrame) -> Iterator[str]:
+    """Yield the way from invited people to their ratings, with who was left out."""
+    if flow.empty:
+        return
+    steps = {row["step"]: row for row in records(flow)}
+    invited, agreed, answered = (
+        steps[step] for step in ("invited", "consented", "answered")
+    )
+    reasons = "; ".join(_left_out(flow))
+    yield (
+        f"Of {invited['n_annotators']} people invited, {agreed['n_annotators']} "
+        f"consented and {answered['n_annotators']} submitted {answered['n_answers']} "
+        "ratings, training and checks included"
+        f"{f'; left out were {reasons}' if reasons else ''}."
+    )
+
+
+def _left_out(flow: pd.DataFrame) -> Iterator[str]:
+    """Yield how many answers, or people without an answer, were left out, and why."""
+    for row in records(flow[flow["step"] == "left out"]):
+        answers = "ratings" if row["source"] == "people" else row["source"]
+        what = f"{row['n_answers']} {answers}"
+        if pd.isna(row["n_answers"]):
+            n = row["n_annotators"]
+            what = f"some {answers}" if pd.isna(n) else f"{n} people"
+        yield f"{what} ({row['reason']})"
+
+
+def _first(rows: pd.DataFrame, columns: Sequence[str]) -> str:
+    return next(name for name in columns if name in rows)
+
+
+def _names(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> set[str]:
+    return {
+        str(x) for one in frames for c in columns if c in one for x in one[c].unique()
+    }
+
+
+def _agreement(tables: ResultTables) -> Iterator[str]:
+    if "agreement" not in tables:
+        return
+    rows = tables["agreement"]
+    for statistic in ("alpha_ordinal", "alpha_nominal", "kendall_between_annotators"):
+        values = rows.loc[rows["statistic"] == statistic, "value"].dropna()
+        if len(values):
+            low, high = number(values.min()), number(values.max())
+            ends = low if len(values) == 1 else f"from {low} to {high} over questions"
+            name = name_of(statistic)
+            title = (
+                name
+                if statistic == "kendall_between_annotators"
+                else f"Krippendorff's {name}"
+            )
+            yield f"Agreement of annotators ({title}) was {ends}."
+            return
+
+
+def _metrics(tables: ResultTables) -> Iterator[str]:
+    scored = [tables[n] for n in ("correlations", "pairwise_accuracy") if n in tables]
+    metrics = _names(scored, ("metric",)) - {*BASELINES}
+    if not metrics:
+        return
+    pairs = declared(tables)
+    said = (
+        f"{counted(len(pairs), 'pair')} of question and metric "
+        f"{'was' if len(pairs) == 1 else 'were'} declared beforehand"
+        if pairs
+        else "none was declared for a question beforehand, so all tests are exploratory"
+    )
+    n = counted(len(metrics), "metric")
+    yield f"{n} {_were(len(metrics))} compared with people; {said}."
+    if "correlations" in tables:
+        rows = tables["correlations"]
+        known = rows[rows["value"].notna()]
+        names = [
+            name_of(c) for c in KNOWN_COEFFICIENTS if c in set(known["coefficient"])
+        ]
+        levels = [word("levels", level) for level in levels_in(known)]
+        if names and levels:
+            how = ", ".join(levels)
+            yield f"Coefficients ({', '.join(names)}) were computed {how}."
+    if "pairwise_accuracy" in tables:
+        sources = sorted(set(tables["pairwise_accuracy"]["source"]))
+        deciding = " and ".join(word("deciding", source) for source in sources)
+        yield (
+            "Pairwise accuracy is the share of pairs of methods within a story, "
+            f"decided by {deciding}, on which the metric agrees; ties of the metric "
+            "count half."
+        )
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"
+
+
+def _uncertainty(tables: ResultTables, run: Mapping[str, str]) -> Iterator[str]:
+    percent = f"{100 * float(run['confidence']):g} %"
+    if run["resamples"] == "0":
+        yield "No resamples were drawn."
+    else:
+        units = run["resample"].replace("+", " and ")
+        yield (
+            f"Intervals have {percent} confidence and by default treat {units} as "
+            "sampled (each table names its own). They come from one standard error "
+            f"with the test, or from {run['resamples']} resamples of whole clusters "
+            f"with seed {run['seed']}."
+        )
+    if any("p_adjusted" in one for one in tables.values()):
+        yield (
+            f"p-values were adjusted by Holm's procedure within {OF_FAMILIES}; "
+            f"differences were called significant at {SIGNIFICANT:g}."
+        )
+
+
+def _programs(run: Mapping[str, str]) -> Iterator[str]:
+    commit = f", commit {run['commit']}" if "commit" in run else ""
+    others = ", ".join(f"{name} {run[name]}" for name in PROGRAMS if name in run)
+    yield f"Analyses used Plumbline {run['plumbline']}{commit} ({others})."

@@ -15,7 +15,6 @@ import pytest
 from analysis.__main__ import main
 from analysis.commands.doctor.checkup import examine
 from analysis.commands.doctor.findings import FINDINGS, SOUND, UNUSABLE, Kind
-from analysis.commands.doctor.responding import doubtful_annotators
 
 ROOT = Path(__file__).resolve().parents[3]
 METHODS = ("GPT-4o", "UNO", "Mimeo", "Dall")
@@ -108,10 +107,6 @@ def test_tables_with_few_names_in_common_cannot_be_used(found):
         ),
         (lambda x: -x["score"], "odd correlates -0.9"),
         (
-            lambda x: 1 + 1e-12 * x["score"],
-            "differ by rounding alone, in 60 pairs: odd.",
-        ),
-        (
             lambda x: x["score"].where(x.index < 30),
             "odd scores 30 of 80 judged outputs (missing: all of story s10, s11, s12 "
             "and 9 more; s7 Dall, s7 Mimeo). Needed: 50 more. Too few to compare it",
@@ -141,36 +136,6 @@ def test_ratings_of_whole_methods_meet_scores_of_their_stories(found):
     assert texts(findings, Kind.CHECK) == []
     supports = texts(findings, Kind.SUPPORT)
     assert "scores.csv: good scores 4 of 4 judged outputs." in supports
-
-
-def test_annotators_who_answer_oddly_are_named(found):
-    ratings, _scores = study(people=("Ann", "Bob", "Eve", "Odd", "Turned", "Flat"))
-    rng = np.random.default_rng(1)
-    own = ratings["annotator"]
-    ratings.loc[own == "Odd", "rating"] = rng.integers(1, 6, (own == "Odd").sum())
-    ratings.loc[own == "Turned", "rating"] = 6 - ratings["rating"]
-    ratings.loc[own == "Flat", "rating"] = 3
-    assert [text.split(" (")[0] for text in texts(found(r=ratings), Kind.CHECK)] == [
-        "r.csv: the same answer every time: Flat",
-        "r.csv: Odd answers as if at random",
-        "r.csv: Turned answers opposite to the others",
-    ]
-
-
-def test_honest_annotators_are_seldom_called_random():
-    """Five people in 40 studies whose ratings correlate by about .4."""
-    rng = np.random.default_rng(2)
-    named = 0
-    keys = pd.DataFrame(
-        [*product(map(str, range(10)), METHODS, "abcde")],
-        columns=["story", "method", "annotator"],
-    )
-    for _study in range(40):
-        quality = np.repeat(rng.normal(size=40), 5)
-        rating = np.round(3 + quality + rng.normal(0, 1.2, 200)).clip(1, 5)
-        table = keys.assign(dimension="q", rating=rating)
-        named += sum(one.n for one in doubtful_annotators("ratings", table, "r.csv"))
-    assert named <= 0.05 * 5 * 40
 
 
 def test_groups_of_methods_that_never_met_are_found(found):

@@ -155,14 +155,6 @@ def test_stability_of_a_judge_and_its_agreement_with_people(files):
     assert (judges["value"] < -0.3).all()  # this judge has it the wrong way round
 
 
-def test_two_judges_are_compared(files):
-    given = ["--scores", files / "scores.csv", "--other-scores", files / "again.csv"]
-    assert run(files, "stability", *given) == 0
-    judges = table(files, "judges")
-    assert set(judges["metric_a"] + judges["metric_b"]) == {"againscores"}
-    assert (judges["value"] > 0.8).all()
-
-
 def test_files_of_one_name_are_called_by_their_folders(files):
     (files / "later").mkdir()
     (files / "again.csv").rename(files / "later/scores.csv")
@@ -181,19 +173,3 @@ def test_subset_of_another_identity_is_refused(files, capsys):
     assert run(files, "subset", *given, "--sizes", "4") == 2
     assert "They differ in precision: fp32 / bf16" in capsys.readouterr().err
     assert run(files, "subset", *given, "--sizes", "4", "--mix-identities") == 0
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["--scores", "scores.csv"], "--scores: expected --other-scores beside it"),
-        (
-            ["--ratings", "trials.csv", "--other-scores", "again.csv"],
-            "--other-scores: expected --scores beside it",
-        ),
-    ],
-)
-def test_judges_without_a_partner_are_refused(files, capsys, given, says):
-    names = [files / x if x.endswith(".csv") else x for x in given]
-    assert run(files, "stability", *names) == 2
-    assert says in capsys.readouterr().err

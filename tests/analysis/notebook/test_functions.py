@@ -57,7 +57,6 @@ CALLS = [
     ("power", {"ratings": "ratings", "scores": "scores"}, {"target": 0.2}),
     ("subset", {"scores": "scores", "subset": "other"}, {"sizes": (2, 3)}),
     ("stability", {"ratings": "trials", "people": "ratings"}, {}),
-    ("stability", {"scores": "scores", "other_scores": "other"}, {}),
 ]
 
 

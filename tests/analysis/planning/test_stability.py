@@ -7,7 +7,6 @@ import pytest
 from analysis.planning.stability import (
     judge_values,
     judges,
-    named_judge,
     rating_trials,
     stability,
 )
@@ -101,8 +100,8 @@ def test_two_published_judges_of_vistorybench_agree(shared):
     def long(wide, prefix, judge):
         kept = wide[["method", *(f"{prefix}_{part}" for part in parts)]]
         kept.columns = ["method", *parts]
-        rows = kept.melt("method", var_name="metric", value_name="score").dropna()
-        return named_judge(score_table(rows.assign(story="")), judge)
+        rows = kept.melt("method", var_name="question", value_name="value").dropna()
+        return rows.assign(story="", metric=judge)
 
     both = pd.concat([long(gpt, "pa", "GPT-4.1"), long(qwen, "lite", "Qwen3-VL")])
     rows = judges(both, resamples=0, **OPTIONS)
