@@ -25,12 +25,22 @@ TRUTH_RANKINGS = 60_000
 
 
 def rankings(
-    rng: np.random.Generator, theta: np.ndarray, annotators: int, sets: int
+    rng: np.random.Generator,
+    theta: np.ndarray,
+    annotators: int,
+    sets: int,
+    rare: int = STORIES,
 ) -> pd.DataFrame:
-    """Draw a study: each set of outputs of a story is ranked by some annotators."""
+    """Draw a study: each set of outputs of a story is ranked by some annotators.
+
+    The first method has only `rare` stories.
+    """
     story = np.repeat(np.arange(STORIES), sets)
     M, n = len(theta), len(story)
-    shown = rng.permuted(np.tile(np.arange(M), (n, 1)), axis=1)[:, :SHOWN]
+    turn = rng.random((n, M))
+    turn[story >= rare, 0] = np.inf
+    size = min(SHOWN, M if rare == STORIES else M - 1)
+    shown = turn.argsort(axis=1)[:, :size]
     who = rng.permuted(np.tile(np.arange(annotators), (n, 1)), axis=1)[:, :RATERS]
     liking = theta + rng.normal(0, BY_STORY, (STORIES, 1, M))
     liking = liking + rng.normal(0, BY_ANNOTATOR, (1, annotators, M))

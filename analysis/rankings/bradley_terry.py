@@ -191,7 +191,14 @@ def _fitted(
             rank=M - 1,
             model=fit.covariance[:M, :M],
             is_least=bool(lacking),
+            weights=_about(M),
         )
     theta = fit.theta[:M] - fit.theta[:M].mean()
     note = prior_note(lacking) if lacking else ""
     return RatedPart(votes.methods, theta, covariance), note
+
+
+def _about(n: int) -> Array:
+    """Return which methods each cell of a table of counts is about, (2 n n, n)."""
+    _plane, winner, loser = np.indices((2, n, n)).reshape(3, -1)
+    return np.asarray(np.eye(n)[winner] + np.eye(n)[loser])

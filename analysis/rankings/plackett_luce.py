@@ -247,6 +247,7 @@ def _fitted(stages: Stages, parts: tuple[str, ...]) -> tuple[RatedPart, list[str
             rank=M - 1,
             model=found.covariance[:M, :M],
             is_least=bool(lacking),
+            weights=stages.sets.inside[stages.sets.source].astype(float),
         )
     worth = found.parameters[:M] - found.parameters[:M].mean()
     notes = [prior_note(lacking)] if lacking else []
