@@ -160,10 +160,8 @@ def without_methods(grid: CellGrid) -> CellGrid:
     shares = np.einsum("kij,kj->ki", np.linalg.pinv(normal, 1e-9), along)
     fitted = of_methods + np.einsum("ki,iksm->ksm", shares, bent)
     # Where a side gives all outputs of a story one value, only the fit's error is left.
-    best, worst = (
-        f(np.where(grid.cells, sides, end), axis=2, keepdims=True)
-        for f, end in ((np.max, -np.inf), (np.min, np.inf))
-    )
+    best = np.where(grid.cells, sides, -np.inf).max(axis=2, keepdims=True)
+    worst = np.where(grid.cells, sides, np.inf).min(axis=2, keepdims=True)
     left = np.where(grid.cells & (best > worst), sides - fitted, 0.0)
     left = merged_by_rounding(left, np.broadcast_to(size, left.shape))
     human = np.where(grid.cells, np.round(left[0], HUMAN_DIGITS), 0.0)
