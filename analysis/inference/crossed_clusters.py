@@ -12,6 +12,7 @@ as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -165,7 +166,8 @@ class ClusterSizes:
         own = contrasts**2
         whole = (own @ self.total) ** 2
         below = ((own @ self.squares) * own).sum(axis=1)
-        return np.divide(whole, below, out=np.ones(len(own)), where=below > 0)
+        found = np.divide(whole, below, out=np.ones(len(own)), where=below > 0)
+        return np.asarray(found)
 
     def widened(self, contrasts: Array) -> Array:
         """Return the factor of each variance if clusters answer as one."""
@@ -334,8 +336,8 @@ def _summed(
     return found * np.outer(few, few), ClusterSizes(total, squares, alike)
 
 
-def _dense(values: Array | sparse.csr_array) -> Array:
-    return values if isinstance(values, np.ndarray) else values.toarray()
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
 
 
 def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
