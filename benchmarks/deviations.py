@@ -164,11 +164,11 @@ def of_methods(given: argparse.Namespace) -> None:
 
 def of_residuals(given: argparse.Namespace) -> None:
     """Print errors of the test, and coverage, with method and story removed."""
-    print("methods stories: type-I error, bounded, steeper; coverage, truth")
+    print("methods stories: type-I error, bounded, steeper, cut off; coverage, truth")
     for methods, stories in ((5, 20), (5, 60), (8, 40), (12, 100), (23, 20), (23, 60)):
         world = World(methods, stories, 3, 3)
         true = _residual_truth(world)
-        wrong, bent, steep, covered = [], [], [], []
+        wrong, bent, steep, cut, covered = [], [], [], [], []
         for number in range(given.studies):
             rng = np.random.default_rng([given.seed, number])
             nothing, some = _residual_estimates(_residual_study(world, rng))
@@ -177,9 +177,14 @@ def of_residuals(given: argparse.Namespace) -> None:
             bent.append(bounded.p_value <= LEVEL)
             (bounded,) = _residual_estimates(_bounded_study(world, rng, 1.2))
             steep.append(bounded.p_value <= LEVEL)
+            (bounded,) = _residual_estimates(
+                _bounded_study(world, rng, 1.2, is_rounded=False)
+            )
+            cut.append(bounded.p_value <= LEVEL)
             covered.append(some.low <= true <= some.high)
         shares = (
-            _share(np.mean(x), given.studies) for x in (wrong, bent, steep, covered)
+            _share(np.mean(x), given.studies)
+            for x in (wrong, bent, steep, cut, covered)
         )
         print(methods, stories, ":", *shares, round(true, 3), flush=True)
 
@@ -205,15 +210,23 @@ def _residual_study(world: World, rng: np.random.Generator) -> CellGrid:
 
 
 def _bounded_study(
-    world: World, rng: np.random.Generator, spread: float = 0.8
+    world: World,
+    rng: np.random.Generator,
+    spread: float = 0.8,
+    *,
+    is_rounded: bool = True,
 ) -> CellGrid:
-    """Draw a study where people and the metric reach the upper end of one scale."""
+    """Draw a study where people and the metric reach the upper end of one scale.
+
+    Scores are rounded as ratings are, or only cut off at the ends.
+    """
     shape = world.stories, world.methods
     of_stories = rng.normal(size=(shape[0], 1))
     common = 4 + spread * (rng.normal(size=shape[1]) + of_stories)
     felt = common + NOISE * rng.normal(size=(world.people, *shape))
     scores = common + NOISE * rng.normal(size=(1, *shape))
-    return grid_of(*(np.clip(np.round(values), 1, 5) for values in (felt, scores)))
+    scores = np.round(scores) if is_rounded else scores
+    return grid_of(np.clip(np.round(felt), 1, 5), np.clip(scores, 1, 5))
 
 
 def _residual_truth(world: World) -> float:

@@ -25,12 +25,22 @@ TRUTH_RANKINGS = 60_000
 
 
 def rankings(
-    rng: np.random.Generator, theta: np.ndarray, annotators: int, sets: int
+    rng: np.random.Generator,
+    theta: np.ndarray,
+    annotators: int,
+    sets: int,
+    rare: int = STORIES,
 ) -> pd.DataFrame:
-    """Draw a study: each set of outputs of a story is ranked by some annotators."""
+    """Draw a study: each set of outputs of a story is ranked by some annotators.
+
+    The first method has only `rare` stories.
+    """
     story = np.repeat(np.arange(STORIES), sets)
     M, n = len(theta), len(story)
-    shown = rng.permuted(np.tile(np.arange(M), (n, 1)), axis=1)[:, :SHOWN]
+    turn = rng.random((n, M))
+    turn[story >= rare, 0] = np.inf
+    size = min(SHOWN, M if rare == STORIES else M - 1)
+    shown = turn.argsort(axis=1)[:, :size]
     who = rng.permuted(np.tile(np.arange(annotators), (n, 1)), axis=1)[:, :RATERS]
     liking = theta + rng.normal(0, BY_STORY, (STORIES, 1, M))
     liking = liking + rng.normal(0, BY_ANNOTATOR, (1, annotators, M))
@@ -76,6 +86,10 @@ def _ratings(rows: list[RankingLeaderboardRow], name: str) -> np.ndarray:
     return np.array([getattr(row, name) for row in ordered])
 
 
+def _has_rare(row: dict[str, object]) -> bool:
+    return "m00" in (row["method_a"], row["method_b"])
+
+
 def _counted(shares: list[float]) -> str:
     error = np.std(shares, ddof=1) / np.sqrt(len(shares))
     return f"{np.mean(shares):.3f} ± {error:.3f}"
@@ -89,12 +103,13 @@ def main() -> None:
     print(
         "| methods | annotators | rankings with ties | ratings in intervals |", end=""
     )
-    print(" half-width | equal methods: p < .05 | any adjusted p < .05 |")
-    print("|---|---|---|---|---|---|---|")
+    print(" half-width | equal methods: p < .05 | any adjusted p < .05 |", end="")
+    print(" a method of 5 stories: p < .05 |")
+    print("|---|---|---|---|---|---|---|---|")
     for methods, annotators, sets in DESIGNS:
         theta = np.linspace(-1, 1, methods) * SPREAD * np.sqrt(3)
         true, rng = truth(theta), np.random.default_rng(methods * 100 + annotators)
-        inside, wide, tied, falsely, any_false = [], [], [], [], []
+        inside, wide, tied, falsely, any_false, of_rare = [], [], [], [], [], []
         for _study in range(studies):
             rows = rankings(rng, theta, annotators, sets)
             answers = rows.groupby(["slot", "annotator"])["rank"]
@@ -111,8 +126,12 @@ def main() -> None:
             )
             falsely.append(float((p <= 0.05).mean()))
             any_false.append(float((adjusted <= 0.05).any()))
+            rows = rankings(rng, np.zeros(methods), annotators, sets, rare=5)
+            pairs = ranking_leaderboard(rows, criterion="q").comparisons
+            rejected = [row["p_value"] <= 0.05 for row in pairs if _has_rare(row)]
+            of_rare.append(float(np.mean(rejected)))
         cells = methods, annotators, f"{np.mean(tied):.2f}", _counted(inside)
-        more = f"{np.mean(wide):.0f}", _counted(falsely), _counted(any_false)
+        more = f"{np.mean(wide):.0f}", *map(_counted, (falsely, any_false, of_rare))
         print("|", *(f"{cell} |" for cell in (*cells, *more)), flush=True)
 
 

@@ -140,8 +140,8 @@ def without_methods(grid: CellGrid) -> CellGrid:
     of each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates
     off both sides in the same way). Bounded scales bend them: the fit of products of
     powers of both goes too (Tukey 1949, Biometrics 5(3), for sm). Effects of stories
-    make no difference within stories, and stay. Values that differ by rounding are
-    equal.
+    make no difference within stories, and stay. A story counts where neither side gives
+    all its outputs one value. Values that differ by rounding are equal.
     """
     sides = np.where(grid.cells, np.concatenate([grid.human[None], grid.scores]), 0.0)
     size = np.abs(sides).max(axis=(1, 2), keepdims=True)
@@ -159,7 +159,10 @@ def without_methods(grid: CellGrid) -> CellGrid:
     along = np.einsum("iksm,ksm->ki", bent, sides)
     shares = np.einsum("kij,kj->ki", np.linalg.pinv(normal, 1e-9), along)
     fitted = of_methods + np.einsum("ki,iksm->ksm", shares, bent)
-    left = np.where(grid.cells, sides - fitted, 0.0)
+    # Where a side gives all outputs of a story one value, only the fit's error is left.
+    best = np.where(grid.cells, sides, -np.inf).max(axis=2, keepdims=True)
+    worst = np.where(grid.cells, sides, np.inf).min(axis=2, keepdims=True)
+    left = np.where(grid.cells & (best > worst), sides - fitted, 0.0)
     left = merged_by_rounding(left, np.broadcast_to(size, left.shape))
     human = np.where(grid.cells, np.round(left[0], HUMAN_DIGITS), 0.0)
     return replace(grid, human=human, scores=left[1:], votes=grid.votes - fitted[0])

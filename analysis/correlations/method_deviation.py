@@ -101,13 +101,13 @@ def _of_people(votes: Array) -> CrossedCovariance | None:
     means = mean.reshape(S, M).sum(axis=0) / np.maximum(n_cells, 1)
     share = 1 / (size[cell] * n_cells[method])
     adds = share * (given - means[method])
-    n = np.arange(len(adds))
+    at = np.arange(len(adds)), method
     return crossed_covariance(
-        sparse.csr_array((adds, (n, method)), shape=(len(n), M)),
-        n,
+        sparse.csr_array((adds, at), shape=(len(adds), M)),
+        at[0],
         [(annotator, A), (story, S)],
         rank=max(M - 1, 1),
-        weights=share,
+        weights=sparse.csr_array((share, at), shape=(len(adds), M)),
     )
 
 

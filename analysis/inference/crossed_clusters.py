@@ -12,6 +12,7 @@ as :math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,12 +22,17 @@ from analysis.results import Array, Counts
 
 # How many clusters more the common factor counts for.
 PRIOR_FREEDOM = 4
+# A variance that is small by chance has too many degrees of freedom: at most so many
+# times those of the fewer clusters, or of estimates without a common factor.
+MOST_FREEDOM, MOST_ALONE = 4, 3
 # Numbers held at once.
 CHUNK = 4_000_000
 # What is this small beside an estimate is what rounding leaves of no variance.
 NOTHING = 1e-24
 # So small a part of the terms of a sum is what rounding leaves of 0.
 ROUNDING = 1e-14
+# A cluster with so much of an estimate has all of it up to rounding.
+ALONE = 1 - 1e-9
 # A direction in which so much less is known than in others is none.
 SINGULAR = 1e-10
 # The cluster of each answer, and how many clusters there are.
@@ -82,6 +88,8 @@ class ClusteredVariance:
     variance: Array
     n: Array
     factor: Array
+    # As how many clusters the common factor counts.
+    prior: Array | float = PRIOR_FREEDOM
 
 
 def joined_errors(
@@ -110,7 +118,9 @@ def joined_errors(
     # Where nothing varies, what varies elsewhere is all that is known.
     freedom = np.minimum(of_first, of_second)
     np.divide(variance**2, below, out=freedom, where=below > 0)
-    return Errors(variance, freedom)
+    fewest = np.maximum(np.min([kind.n for kind in kinds], axis=0) - 1, 1)
+    most = MOST_FREEDOM if rank > 1 else MOST_ALONE
+    return Errors(variance, np.minimum(freedom, most * fewest))
 
 
 def _moderated(
@@ -125,10 +135,10 @@ def _moderated(
     if rank < 2:
         return kind.variance, np.maximum(freedom, 1)
     common = kind.factor * both
-    whole = freedom + PRIOR_FREEDOM
-    moved = (freedom * kind.variance + PRIOR_FREEDOM * common) / whole
+    whole = freedom + kind.prior
+    moved = (freedom * kind.variance + kind.prior * common) / whole
     of_both = np.maximum(n_both - 1, 1)
-    error = (np.sqrt(freedom) + PRIOR_FREEDOM / np.sqrt(of_both)) / whole
+    error = (np.sqrt(freedom) + kind.prior / np.sqrt(of_both)) / whole
     most = np.maximum(freedom.max(initial=1), 1) * rank
     return moved, np.minimum(np.minimum(whole, 1 / error**2), most)
 
@@ -155,7 +165,9 @@ class ClusterSizes:
         """
         own = contrasts**2
         whole = (own @ self.total) ** 2
-        return np.asarray(whole / ((own @ self.squares) * own).sum(axis=1))
+        below = ((own @ self.squares) * own).sum(axis=1)
+        found = np.divide(whole, below, out=np.ones(len(own)), where=below > 0)
+        return np.asarray(found)
 
     def widened(self, contrasts: Array) -> Array:
         """Return the factor of each variance if clusters answer as one."""
@@ -188,6 +200,7 @@ class CrossedCovariance:
                 squared(contrasts, own),
                 cluster_number(sizes, contrasts),
                 self._factor(own, sizes, contrasts),
+                self._prior(sizes, contrasts),
             )
             for own, sizes in self.kinds
         ]
@@ -202,6 +215,16 @@ class CrossedCovariance:
         of_least = np.maximum(n_both - 1, 1)
         freedom = np.where(least > errors.variance, of_least, errors.freedom)
         return Errors(np.maximum(errors.variance, least), freedom)
+
+    def _prior(self, sizes: float | ClusterSizes, contrasts: Array) -> Array:
+        """Return as how many clusters the common factor counts in each contrast.
+
+        One that rests on fewer clusters than others do is less like them: what
+        clusters add to two methods cancels only where both have them.
+        """
+        usual = cluster_number(sizes, self._basis).mean()
+        share = cluster_number(sizes, contrasts) / usual
+        return np.asarray(PRIOR_FREEDOM * np.minimum(share, 1))
 
     def _factor(
         self, own: Array, sizes: float | ClusterSizes, contrasts: Array
@@ -224,7 +247,7 @@ class CrossedCovariance:
     @cached_property
     def _basis(self) -> Array:
         """Contrasts that are independent, with a variance of 1, in the model."""
-        if self.model is None:
+        if self.model is None or not self.model.any():
             return np.eye(len(self.both[0]))
         variance, found = np.linalg.eigh(self.model)
         known = variance > SINGULAR * variance.max()
@@ -246,16 +269,24 @@ def crossed_covariance(
     rank: int,
     model: Array | None = None,
     is_least: bool = False,
-    weights: Array | None = None,
+    weights: Array | sparse.csr_array | None = None,
 ) -> CrossedCovariance | None:
-    """Return the covariance of estimates where whole clusters are drawn."""
+    """Return the covariance of estimates where whole clusters are drawn.
+
+    `influence` is what an answer adds to each estimate, and `weights` how much it
+    weighs there, by its cell, (C, P); by default all answers weigh the same.
+    """
     kinds, both = drawn_clusters(clusters, len(cell))
     if not kinds:
         return None
-    weights = np.ones(len(cell)) if weights is None else weights
+    if weights is None:
+        weights = np.ones(influence.shape)
+    share = sparse.csr_array(weights)
+    total = np.bincount(cell, minlength=influence.shape[0]) @ share
+    share = share @ sparse.diags_array(1 / np.where(total > 0, total, 1))
     return CrossedCovariance(
-        tuple(_summed(influence, cell, kind, weights) for kind in kinds),
-        _summed(influence, cell, both, weights),
+        tuple(_summed(influence, share, cell, kind) for kind in kinds),
+        _summed(influence, share, cell, both),
         rank,
         model,
         is_least,
@@ -275,26 +306,38 @@ def drawn_clusters(
 
 
 def _summed(
-    influence: Array | sparse.csr_array, cell: Counts, cluster: Cluster, weights: Array
-) -> tuple[Array, float]:
-    """Return the covariance of sums over clusters, and as how many these count."""
+    influence: Array | sparse.csr_array,
+    share: sparse.csr_array,
+    cell: Counts,
+    cluster: Cluster,
+) -> tuple[Array, ClusterSizes]:
+    """Return the covariance of sums over clusters, and the sizes of these."""
     codes, n = cluster
-    sizes = np.bincount(codes, weights, minlength=n)
-    some = np.flatnonzero(sizes)
-    widened = np.zeros(n)
-    widened[some] = widened_clusters(sizes[some], np.zeros(len(some), int), 1)
     P = influence.shape[1]
     table = sparse.coo_array(
         (np.ones(len(cell)), (codes, cell)), shape=(n, influence.shape[0])
     ).tocsr()
-    found = np.zeros((P, P))
+    squared_share = share.power(2)
+    found, squares = np.zeros((2, P, P))
+    total, alike, number = np.zeros((3, P))
     step = max(1, CHUNK // P)
     for start in range(0, n, step):
-        rows = slice(start, start + step)
-        sums = sparse.diags_array(widened[rows]) @ (table[rows] @ influence)
-        squares = sums.T @ sums
-        found += sparse.csr_array(squares).toarray()
-    return found, float(sizes.sum() ** 2 / (sizes**2).sum())
+        rows = table[start : start + step]
+        sums, sizes, single = (
+            _dense(rows @ values) for values in (influence, share, squared_share)
+        )
+        sums = sums / np.where(sizes < ALONE, 1 - sizes, 1.0)
+        found += sums.T @ sums
+        squares += single.T @ single
+        total += single.sum(axis=0)
+        alike += (sizes**2).sum(axis=0)
+        number += (sizes > 0).sum(axis=0)
+    few = np.sqrt(np.maximum(number - 1, 1) / np.maximum(number, 1))
+    return found * np.outer(few, few), ClusterSizes(total, squares, alike)
+
+
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
 
 
 def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covariance
+from analysis.rankings.choice_stages import ChoiceSets
 from analysis.rankings.choice_votes import (
     PARTS,
     TIED,
@@ -14,13 +15,8 @@ from analysis.rankings.choice_votes import (
     choice_votes,
     kinds_drawn,
 )
-from analysis.rankings.likelihood import (
-    bounded_ties,
-    logit,
-    maximise,
-    separate_parts,
-    why_separated,
-)
+from analysis.rankings.likelihood import bounded_ties, separate_parts, why_separated
+from analysis.rankings.plackett_luce import fit
 from analysis.rankings.standings import (
     ELO_SCALE,
     WEAK,
@@ -36,16 +32,15 @@ from analysis.sentences import sentence
 
 __all__ = ["ELO_SCALE", "PARTS", "TIES", "LeaderboardRow", "fit_model", "leaderboard"]
 TIES = ("half", "drop", "davidson")
-# Outcomes of one comparison: the first wins, the second wins, neither.
-FIRST, TIE = 0, 2
+# The last outcome of a comparison: the first wins, the second wins, neither.
+TIE = 2
 
 
 @dataclass(frozen=True)
 class PairFit:
-    """Strengths and the parameter of ties of one table of counts."""
+    """Strengths of the methods of one table of counts."""
 
     theta: Array
-    log_ties: float
     converged: bool
     influence: Array
     covariance: Array
@@ -53,6 +48,8 @@ class PairFit:
 
 def fit_model(table: Array, *, ties: str = "half") -> PairFit:
     r"""Fit strengths to one table of counts, wins and ties (2, M, M).
+
+    This is Plackett and Luce's model of orders of two, with ties Davidson's:
 
     .. math:: P(i) : P(tie) : P(j) = e^{\eta/2} : \nu : e^{-\eta/2},
         \quad \eta = \theta_i - \theta_j
@@ -67,33 +64,29 @@ def fit_model(table: Array, *, ties: str = "half") -> PairFit:
     """
     table = np.asarray(table, float)
     M = table.shape[-1]
-    counts = np.stack([table[WINS], np.zeros((M, M)), table[TIED]])
-    first, second = at = np.nonzero(counts.any(axis=0))
-    own, rows = counts[:, first, second].T, np.arange(len(first))
-    gaps = np.zeros((len(rows), M + 1))
-    gaps[rows, first], gaps[rows, second] = 1, -1
-    features = np.stack([gaps / 2, -gaps / 2, np.zeros_like(gaps)], axis=1)
-    features[:, TIE, M] = 1
-    known = ties != "davidson" or bounded_ties(*table)
-    free = np.ones(M + 1, bool)
-    free[M] = ties == "davidson" and own[:, TIE].any() and own[:, :TIE].any()
-    if ties != "davidson" or not own[:, TIE].any():
-        half = own[:, TIE, None] / 2 if ties == "half" else 0.0
-        features, own = features[:, :TIE], own[:, :TIE] + half
-    found = maximise([(logit(features), own)], np.zeros(M + 1), M, free=free)
-    theta, log_ties = found.parameters[:M], float(found.parameters[M])
-    if not (known and found.converged):
-        return PairFit(theta, log_ties, False, np.empty(0), np.empty(0))
-    (of_outcomes,) = found.influence
-    if of_outcomes.shape[1] == TIE:
-        of_tie = of_outcomes.mean(axis=1, keepdims=True)
-        of_outcomes = np.concatenate([of_outcomes, of_tie], axis=1)
-    influence = np.zeros((2, M, M, M + 1))
-    influence[WINS][at], influence[TIED][at] = (
-        of_outcomes[:, FIRST],
-        of_outcomes[:, TIE],
-    )
-    return PairFit(theta, log_ties, True, influence, found.covariance)
+    wins, tied = table[WINS], table[TIED] + table[TIED].T
+    counts_ties = ties == "davidson" and bool(tied.any() and wins.any())
+    if not counts_ties and ties != "drop":
+        wins = wins + tied / 2
+    first, second = pairs = np.nonzero(np.triu(wins + wins.T + tied, 1))
+    unit, source = np.eye(M, dtype=bool), np.arange(len(first))
+    chosen = [unit[first], unit[second]]
+    counts = [wins[first, second], wins[second, first]]
+    if counts_ties:
+        chosen.append(unit[first] | unit[second])
+        counts.append(tied[pairs])
+    members = np.column_stack(pairs)
+    sets = ChoiceSets((members,), np.tile(source, len(chosen)), np.concatenate(chosen))
+    found = fit(sets, np.concatenate(counts))
+    theta = found.parameters[:M]
+    if not (found.converged and (not counts_ties or bounded_ties(*table))):
+        return PairFit(theta, False, np.empty(0), np.empty(0))
+    of_outcomes = found.influence.reshape(len(chosen), len(first), -1)
+    influence = np.zeros((2, M, M, of_outcomes.shape[-1]))
+    influence[WINS, first, second], influence[WINS, second, first] = of_outcomes[:2]
+    of_tie = of_outcomes[TIE] if counts_ties else of_outcomes.mean(axis=0)
+    influence[TIED, first, second] = influence[TIED, second, first] = of_tie
+    return PairFit(theta, True, influence, found.covariance)
 
 
 def with_average_method(counts: Array, weight: float) -> Array:
@@ -178,20 +171,29 @@ def _fitted(
         lacking = lacking or sentence(
             "no chain of answers from a method back to itself holds more wins than ties"
         )
-    fit = fit_model(with_average_method(counts, WEAK) if lacking else counts, ties=ties)
-    if not fit.converged:
+    found = fit_model(
+        with_average_method(counts, WEAK) if lacking else counts, ties=ties
+    )
+    if not found.converged:
         return none, ""
     covariance: CrossedCovariance | None = None
     if parts:
-        adds = fit.influence[:, :M, :M, :M].reshape(votes.size, M)
+        adds = found.influence[:, :M, :M, :M].reshape(votes.size, M)
         covariance = crossed_covariance(
             adds,
             votes.cell,
             kinds_drawn(votes.clusters, parts),
             rank=M - 1,
-            model=fit.covariance[:M, :M],
+            model=found.covariance[:M, :M],
             is_least=bool(lacking),
+            weights=_about(M),
         )
-    theta = fit.theta[:M] - fit.theta[:M].mean()
+    theta = found.theta[:M] - found.theta[:M].mean()
     note = prior_note(lacking) if lacking else ""
     return RatedPart(votes.methods, theta, covariance), note
+
+
+def _about(n: int) -> Array:
+    """Return which methods each cell of a table of counts is about, (2 n n, n)."""
+    _plane, winner, loser = np.indices((2, n, n)).reshape(3, -1)
+    return np.asarray(np.eye(n)[winner] + np.eye(n)[loser])

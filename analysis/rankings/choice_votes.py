@@ -238,7 +238,7 @@ class PairVotes:
 
     def added(self) -> Array:
         """Return what each answer adds to the rate of its pair, around it."""
-        return self._share() * (self.points - self.rates()[self.pair])
+        return self.share() * (self.points - self.rates()[self.pair])
 
     def added_unbiased(self, lone: Array, cells: Array | None = None) -> Array:
         r"""Return what each answer adds, with squares that are right on average.
@@ -251,7 +251,7 @@ class PairVotes:
         :math:`1 - 2h + \sum h^2` of its variance, which is corrected (as HC2 of
         MacKinnon and White 1985, Journal of Econometrics 29, does for equal shares).
         """
-        share = self._share()
+        share = self.share()
         own = share if cells is None else cells
         left = 1 - 2 * own + self.total(share * own)[self.pair]
         only = left < ROUNDING
@@ -259,7 +259,7 @@ class PairVotes:
         away = (self.points - around) / np.sqrt(np.where(only, 1, left))
         return np.asarray(share * away)
 
-    def _share(self) -> Array:
+    def share(self) -> Array:
         """Return how much of the rate of its pair each answer is."""
         return np.asarray(self.weight / self.total(self.weight)[self.pair])
 

@@ -1,14 +1,13 @@
 """Maximum likelihood where one of several outcomes occurs, and whether there is one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.special import softmax
 
-from analysis.results import Array, Counts, Mask
+from analysis.results import Array, Counts
 from analysis.sentences import chained, counted, sentence
 
 
@@ -84,9 +83,6 @@ def bounded_ties(wins: Array, tied: Array) -> bool:
 
 STEPS = 200
 CONVERGED, LONGEST = 1e-10, 2.0
-# Of S comparisons with k outcomes each: their probabilities (S, k) at some parameters,
-# and the gradients of the logarithms of these (S, k, P).
-Outcomes = Callable[[Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ class Maximum:
     parameters: Array
     converged: bool
     information: Array
-    scores: Sequence[Array]
+    scores: Array
     n_methods: int
 
     @cached_property
@@ -107,58 +103,20 @@ class Maximum:
         return np.asarray(inverse)
 
     @cached_property
-    def influence(self) -> list[Array]:
-        """The change of the parameters by one more outcome of each kind, (S, k, P)."""
-        return [own @ self.covariance for own in self.scores]
-
-
-def logit(features: Array) -> Outcomes:
-    """Return outcomes whose log odds are features (S, k, P) times parameters."""
-
-    def outcomes(parameters: Array) -> tuple[Array, Array]:
-        chance = softmax(features @ parameters, axis=1)
-        expected = np.einsum("sk,skp->sp", chance, features)
-        return chance, features - expected[:, None]
-
-    return outcomes
-
-
-def maximise(
-    parts: Sequence[tuple[Outcomes, Array]],
-    start: Array,
-    n_methods: int,
-    *,
-    free: Mask | None = None,
-) -> Maximum:
-    """Fit parameters to how often each outcome occurred, counts of shape (S, k)."""
-    fixed = np.zeros(len(start), bool) if free is None else ~free
-
-    def derivatives(parameters: Array) -> tuple[Array, Array, list[Array]]:
-        gradient, scores = np.zeros(len(start)), []
-        information = np.zeros((len(start), len(start)))
-        for outcomes, counts in parts:
-            chance, own = outcomes(parameters)
-            own[..., fixed] = 0
-            expected = counts.sum(axis=1, keepdims=True) * chance
-            flat = own.reshape(-1, len(start))
-            gradient += counts.ravel() @ flat
-            information += flat.T @ (expected.reshape(-1, 1) * flat)
-            scores.append(own)
-        information[fixed, fixed] = 1
-        return gradient, information, scores
-
-    return climb(derivatives, start, n_methods)
+    def influence(self) -> Array:
+        """The change of the parameters by one more choice of each kind, (C, P)."""
+        return self.scores @ self.covariance
 
 
 # The gradient of a log likelihood at some parameters, its information, and scores.
-Derivatives = Callable[[Array], tuple[Array, Array, list[Array]]]
+Derivatives = Callable[[Array], tuple[Array, Array, Array]]
 
 
 def climb(derivatives: Derivatives, start: Array, n_methods: int) -> Maximum:
     """Find the maximum of a likelihood by Newton's method."""
     M, parameters, converged = n_methods, start, False
 
-    def derived() -> tuple[Array, Array, list[Array]]:
+    def derived() -> tuple[Array, Array, Array]:
         gradient, information, scores = derivatives(parameters)
         # Only differences of strengths matter: fix their sum.
         information[:M, :M] += 1 / M

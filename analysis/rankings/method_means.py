@@ -1,7 +1,6 @@
 """Means of people's ratings by method, and leaderboards made of them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,14 +8,10 @@ from scipy import sparse
 
 from analysis.inference.crossed_clusters import (
     Cluster,
-    ClusteredVariance,
-    ClusterSizes,
     CrossedCovariance,
     Errors,
-    drawn_clusters,
-    joined_errors,
+    crossed_covariance,
     share_intervals,
-    widened_clusters,
 )
 from analysis.options import Scale
 from analysis.rankings.choice_votes import coded, kinds_drawn
@@ -149,19 +144,28 @@ class Means:
         self.share = (weight / size)[self._cell] / total[answers.method]
         self._model = np.bincount(cells % M, weight**2, minlength=M) / total**2
 
-    def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
-        """Return their covariance where clusters are drawn; None if nothing is."""
+    def covariance(
+        self, parts: tuple[str, ...], *, rank: int | None = None
+    ) -> CrossedCovariance | None:
+        """Return their covariance where clusters are drawn; None if nothing is.
+
+        A method can have few of the clusters: it is held against its own others.
+        """
         if not parts:
             return None
         drawn, adds = self._drawn(parts)
-        kinds, both = drawn_clusters(drawn, len(adds))
-        if not kinds:
-            return None
-        M = len(self.value)
+        n, M = len(adds), len(self.value)
         differences = np.eye(M) - 1 / M
         model = differences @ np.diag(self._model) @ differences
-        *found, single = (self._covariance(adds, kind) for kind in (*kinds, both))
-        return CrossedCovariance(tuple(found), single, max(M - 1, 1), model)
+        at = np.arange(n), self._answers.method
+        return crossed_covariance(
+            sparse.csr_array((adds, at), shape=(n, M)),
+            at[0],
+            drawn,
+            rank=max(M - 1, 1) if rank is None else rank,
+            model=model,
+            weights=sparse.csr_array((self.share, at), shape=(n, M)),
+        )
 
     def intervals(
         self, parts: tuple[str, ...], confidence: float, scale: Scale | None
@@ -175,15 +179,10 @@ class Means:
 
     def errors(self, parts: tuple[str, ...]) -> Errors | None:
         """Return the errors of the means; None if nothing is drawn."""
-        drawn, adds = self._drawn(parts)
-        kinds, single = drawn_clusters(drawn, len(adds))
-        if not kinds:
-            return None
         # Stories that are rated high move means together, and methods can have few
         # stories each: a mean is known from its own clusters alone.
-        both = self._by_cluster(adds, single)
-        found = [self._by_cluster(adds, kind) for kind in kinds]
-        return joined_errors(found, both.variance, both.n, rank=1)
+        found = self.covariance(parts, rank=1)
+        return None if found is None else found.of(np.eye(len(self.value)))
 
     def _drawn(self, parts: tuple[str, ...]) -> tuple[list[Cluster], Array]:
         """Return the clusters to draw, and what each rating adds to its mean."""
@@ -197,34 +196,6 @@ class Means:
         if {*parts} == {"annotators"}:
             around = self._of_cell[self._cell]
         return kinds_drawn(clusters, parts), self.share * (answers.rating - around)
-
-    def _by_cluster(self, adds: Array, cluster: Cluster) -> ClusteredVariance:
-        sums, sizes, _single = self._in_clusters(adds, cluster)
-        variance, count = (x.power(2).sum(axis=0) for x in (sums, sizes))
-        return ClusteredVariance(variance, 1 / count, np.ones(len(count)))
-
-    def _covariance(self, adds: Array, cluster: Cluster) -> tuple[Array, ClusterSizes]:
-        sums, sizes, single = self._in_clusters(adds, cluster)
-        total, alike = single.sum(axis=0), sizes.power(2).sum(axis=0)
-        squares = (single.T @ single).toarray()
-        return (sums.T @ sums).toarray(), ClusterSizes(total, squares, alike)
-
-    def _in_clusters(self, adds: Array, cluster: Cluster) -> tuple[Any, Any, Any]:
-        """Return what clusters add to each mean, and the sums of shares and squares.
-
-        A method can have few of the clusters: it is held against its own others.
-        """
-        codes, n = cluster
-        M = len(self.value)
-        keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
-        of, sizes = keys // n, np.bincount(at, self.share)
-        sums = np.bincount(at, adds) * widened_clusters(sizes, of, M)
-        single = np.bincount(at, self.share**2)
-
-        def table(values: Array | Counts) -> Any:
-            return sparse.csr_array((values, (keys % n, of)), shape=(n, M))
-
-        return table(sums), table(sizes), table(single)
 
 
 def scaled_intervals(

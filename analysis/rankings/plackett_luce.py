@@ -72,14 +72,14 @@ def fit(sets: ChoiceSets, counts: Array) -> Maximum:
     fixed = np.flatnonzero(~smaller.any(axis=0)) + M
     n = np.bincount(sets.source, counts, minlength=sets.n_sets).astype(float)
 
-    def derivatives(parameters: Array) -> tuple[Array, Array, list[Array]]:
+    def derivatives(parameters: Array) -> tuple[Array, Array, Array]:
         expected, information = _expected(sets, n, parameters)
         scores = features - expected[sets.source]
         information -= expected.T @ (n[:, None] * expected)
         scores[:, fixed] = 0
         information[fixed], information[:, fixed] = 0, 0
         information[fixed, fixed] = 1
-        return counts @ scores, information, [scores]
+        return counts @ scores, information, scores
 
     return climb(derivatives, np.zeros(M + len(ties)), M)
 
@@ -239,14 +239,14 @@ def _fitted(stages: Stages, parts: tuple[str, ...]) -> tuple[RatedPart, list[str
         return RatedPart(stages.methods, np.full(M, np.nan)), [why]
     covariance = None
     if parts:
-        (adds,) = found.influence
         covariance = crossed_covariance(
-            adds[: len(stages.sets.source), :M],
+            found.influence[: len(stages.sets.source), :M],
             stages.cell,
             kinds_drawn(stages.clusters, parts),
             rank=M - 1,
             model=found.covariance[:M, :M],
             is_least=bool(lacking),
+            weights=stages.sets.inside[stages.sets.source].astype(float),
         )
     worth = found.parameters[:M] - found.parameters[:M].mean()
     notes = [prior_note(lacking)] if lacking else []

@@ -324,8 +324,13 @@ def _covariance(
     if not parts:
         return None
     lone = 0.5 + (value[votes.first] - value[votes.second]) / 2
-    added = sparse.diags_array(votes.added_unbiased(lone, cells))
-    adds = sparse.csr_array(added @ sparse.csr_array(contrasts.T)[votes.pair])
-    kinds = kinds_drawn(votes.clusters, parts)
     each = np.arange(len(votes.pair))
-    return crossed_covariance(adds, each, kinds, rank=max(len(value) - 1, 1))
+    of_methods = sparse.csr_array(contrasts.T)[votes.pair]
+    adds = sparse.diags_array(votes.added_unbiased(lone, cells)) @ of_methods
+    return crossed_covariance(
+        sparse.csr_array(adds),
+        each,
+        kinds_drawn(votes.clusters, parts),
+        rank=max(len(value) - 1, 1),
+        weights=sparse.csr_array(sparse.diags_array(votes.share()) @ abs(of_methods)),
+    )

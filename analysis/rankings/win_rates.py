@@ -144,8 +144,16 @@ class _Shares:
         lone = 0.5 + (value[votes.first] - value[votes.second]) / 2
         added = votes.added_unbiased(lone)[at][:, None]
         adds = added * ((both[0] - both[1]) * share)[votes.pair[at]]
-        kinds = kinds_drawn(votes.clusters, parts)
-        covariance = crossed_covariance(adds, cell.ravel(), kinds, rank=max(M - 1, 1))
+        weights = (
+            votes.share()[at][:, None] * (both.sum(axis=0) * share)[votes.pair[at]]
+        )
+        covariance = crossed_covariance(
+            adds,
+            cell.ravel(),
+            kinds_drawn(votes.clusters, parts),
+            rank=max(M - 1, 1),
+            weights=weights,
+        )
         errors = None if covariance is None else covariance.of(np.eye(M))
         found = cls(value, n_equal, decided, errors)
         return found, n_opponents.astype(int), n_votes.astype(int)

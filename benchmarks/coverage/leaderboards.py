@@ -1,12 +1,13 @@
 """Leaderboards of methods: answers side by side, new stories and annotators.
 
-Methods suit some stories and annotators better than others.
+Methods suit some stories and annotators better than others. Where methods are equal and
+the first has few stories, tests of its differences are counted apart.
 """
 
 import functools
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,10 @@ CRITERION = "quality"
 class Arena:
     """The size of a study of choices: `raters` of the annotators answer each pair.
 
-    Standard deviations, on the logistic scale: of the strengths of methods, and of what
-    a story and an annotator's taste add to them; `tie` makes ties more frequent.
+    A story asks about `pairs` of its pairs at most, and the first method has only
+    `rare` stories. Standard deviations, on the logistic scale: of the strengths of
+    methods, and of what a story and an annotator's taste add to them; `tie` makes ties
+    more frequent.
     """
 
     stories: int = 40
@@ -38,6 +41,8 @@ class Arena:
     story: float = 0.7
     taste: float = 0.5
     tie: float = 0.4
+    pairs: int = 1000
+    rare: int = 1000
 
 
 def scenarios() -> Iterator[Scenario]:
@@ -48,6 +53,19 @@ def scenarios() -> Iterator[Scenario]:
         for name, differ in (("none", 0.0), ("middling", 0.4), ("strong", 0.8)):
             arena = Arena(20, 5, annotators, story=differ, taste=differ)
             yield scenario(arena, default, f", differ: {name}")
+    for methods in (5, 8, 23):
+        for annotators in (3, 8, 20):
+            for rare in (40, 5):
+                arena = Arena(40, methods, annotators, 3, 0.0, 0.4, 0.4)
+                arena = replace(arena, pairs=2 * methods, rare=rare)
+                yield equal_methods(arena)
+
+
+def equal_methods(arena: Arena) -> Scenario:
+    size = f"{arena.methods} methods, {arena.annotators} annotators, first in "
+    study = functools.partial(equal_study, arena)
+    parts = counting.STORIES_ANNOTATORS
+    return Scenario("equal methods", f"{size}{arena.rare} of 40", parts, parts, study)
 
 
 def scenario(arena: Arena, resample: Parts, more: str = "") -> Scenario:
@@ -102,8 +120,11 @@ def simulated_choices(
     pairs = np.array(list(itertools.combinations(range(M), 2)))
     turn = rng.exponential(size=(arena.stories, len(pairs), arena.annotators))
     order = turn.argsort(axis=2)
-    s, p, r = np.indices((arena.stories, len(pairs), arena.raters)).reshape(3, -1)
-    who = order[s, p, r]
+    chosen = rng.random((arena.stories, len(pairs)))
+    chosen[arena.rare :, pairs[:, 0] == 0] = np.inf
+    asked = np.isfinite(chosen) & (chosen.argsort(axis=1).argsort(axis=1) < arena.pairs)
+    s, p = (np.repeat(each, arena.raters) for each in np.nonzero(asked))
+    who = order[s, p, np.arange(len(s)) % arena.raters]
     i, j = pairs[p].T
     odds = chances(arena, liking[s, who, i] - liking[s, who, j])
     answer = (rng.random(len(s)) > odds.cumsum(axis=0)[:2]).sum(axis=0)
@@ -117,6 +138,22 @@ def simulated_choices(
             "choice": np.array(["a", "b", "tie"])[answer],
         }
     )
+
+
+def equal_study(arena: Arena, study: int, sampling: Sampling) -> list[Interval]:
+    """Draw a study of equal methods: ratings and differences, by the first method."""
+    rows = simulated_choices(arena, np.zeros(arena.methods), generator(12, study))
+    found = []
+    board = leaderboard(rows, criterion=CRITERION, confidence=sampling["confidence"])
+    for row in board.comparisons:
+        which = "first" if "m00" in (row["method_a"], row["method_b"]) else "others"
+        which = "difference", which, 0.0
+        found.append(counting.interval_in(row, "difference", *which))
+    for one in board.rows:
+        which = "first" if one.method == "m00" else "others"
+        bounds = one.rating, one.low, one.high, ELO_MEAN
+        found.append(Interval("bradley-terry", which, *bounds))
+    return found
 
 
 def arena_study(

@@ -46,7 +46,7 @@ def test_variance_of_single_clusters_equals_statsmodels_sandwich():
         found = crossed_covariance(*added(y), [(codes, n)], rank=1).of(np.eye(1))
         expected = statsmodels_variance(y, codes) * n / (n - 1)
         assert found.variance[0] == pytest.approx(expected)
-        assert found.freedom[0] == n - 1
+        assert found.freedom[0] == pytest.approx(n - 1)
 
 
 def test_uneven_clusters_are_held_against_the_others():
@@ -89,6 +89,33 @@ def test_two_kinds_take_off_what_is_in_both():
         + v["b"] ** 2 / (len(y) - 1)
     )
     assert found.freedom[0] == pytest.approx(total**2 / below)
+
+
+def test_estimates_of_separate_answers_are_held_against_their_own_clusters():
+    """Each has the variance and the clusters that it has alone."""
+    story, person, y = answers()
+    few = (story < 5) & (person < 4)
+    groups = few, ~few
+    adds, weights = np.zeros((2, len(y), 2))
+    for k, own in enumerate(groups):
+        adds[own, k], weights[own, k] = added(y[own])[0][:, 0], 1
+    kinds = [(story, STORIES), (person, PEOPLE)]
+    both = crossed_covariance(adds, np.arange(len(y)), kinds, rank=1, weights=weights)
+    found = both.of(np.eye(2))
+    for k, own in enumerate(groups):
+        alone = [(story[own], STORIES), (person[own], PEOPLE)]
+        expected = crossed_covariance(*added(y[own]), alone, rank=1).of(np.eye(1))
+        assert found.variance[k] == pytest.approx(expected.variance[0])
+        assert found.freedom[k] == pytest.approx(expected.freedom[0])
+
+
+def test_freedom_is_that_of_the_few_annotators_when_they_are_alike_by_chance():
+    """Without effects of three people, stories alone would give 29."""
+    story, person, y = answers(of_person=0)
+    some = person < 3
+    kinds = [(story[some], STORIES), (person[some], PEOPLE)]
+    found = crossed_covariance(*added(y[some]), kinds, rank=1).of(np.eye(1))
+    assert 2 <= found.freedom[0] <= 3 * 2
 
 
 def test_clusters_of_a_difference_count_as_in_welchs_test():

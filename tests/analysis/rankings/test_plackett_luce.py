@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
-from analysis.rankings import bradley_terry
 from analysis.rankings.choice_stages import choice_sets, ranking_stages
 from analysis.rankings.plackett_luce import fit
 
@@ -118,17 +117,6 @@ def test_worths_and_errors_are_those_of_a_conditional_logit(seed):
     np.testing.assert_allclose(errors[1:], found.bse, rtol=1e-3)
 
 
-@given(SEEDS)
-def test_orders_of_two_are_bradley_terry(seed):
-    orders = drawn(seed, sizes=(2,))
-    counts = np.zeros((2, 5, 5))
-    for better, worse in orders:
-        counts[0, better, worse] += 1
-    there = bradley_terry.fit_model(counts)
-    theta = fitted(orders)
-    np.testing.assert_allclose(theta, there.theta, atol=1e-9)
-
-
 # Davidson (1970), table 1: brands i and j of pudding, preferences for each, and ties.
 PUDDING = (
     (1, 2, 19, 22, 16),
@@ -231,20 +219,3 @@ def test_ties_of_several_sizes_maximise_the_likelihood_summed_subset_by_subset()
         # The information also fixes the sum of worths.
         information = found.information[k, k] - (1 / 5 if k < 5 else 0)
         assert curvature == pytest.approx(information, rel=1e-3)
-
-
-@settings(max_examples=20)
-@given(SEEDS)
-def test_tied_orders_of_two_are_davidsons_model(seed):
-    groups = tied(seed, 150, 4, (2,), 1.0)
-    counts = np.zeros((2, 4, 4))
-    for order in groups:
-        first, second = [m for group in order for m in group]
-        counts[len(order) % 2, first, second] += 1
-    there = bradley_terry.fit_model(counts, ties="davidson")
-    own = stages(groups)
-    found = fit(own.sets, own.counts())
-    assert found.converged == there.converged
-    if there.converged:
-        expected = [*there.theta, there.log_ties]
-        np.testing.assert_allclose(found.parameters, expected, atol=1e-7)
