@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -205,7 +206,8 @@ class Report:
     def _sentences(self) -> list[str]:
         """Return the verdicts; of analyses without any, what the data show or not."""
         if self._findings.verdicts:
-            return [text for own in self._findings.verdicts for _shown, text in own]
+            every = chain.from_iterable(chain(*self._findings.verdicts))
+            return [text for _shown, text in every]
         return [*self._findings.shown, *self._findings.not_shown]
 
     @cached_property

@@ -10,12 +10,17 @@ from analysis.options import KNOWN_COEFFICIENTS
 from analysis.reading.scores import BASELINES
 from analysis.report.metric_order import levels_in
 from analysis.report.paper.metrics import LEVELS, declared
-from analysis.report.wording import ResultTables, name_of, number, records, word
+from analysis.report.wording import (
+    ResultTables,
+    asked_of,
+    name_of,
+    names_in,
+    number,
+    records,
+    word,
+)
 from analysis.sentences import counted
 
-QUESTIONS = ("question", "dimension", "criterion")
-# Tables whose rows name the questions, methods and stories of people's answers.
-OF_PEOPLE = ("agreement", "method_means", "method_win_rates", "ranking_leaderboard")
 # What LaTeX replaces by a reference.
 FAMILIES = "the families of the table of tests"
 PROGRAMS = ("python", "numpy", "scipy", "pandas")
@@ -34,15 +39,8 @@ def paragraph(tables: ResultTables, run: Mapping[str, str]) -> str:
 
 
 def _sample(tables: ResultTables) -> Iterator[str]:
-    people = [tables[name] for name in OF_PEOPLE if name in tables]
-    asked = _names(people, QUESTIONS)
-    methods = _names(people, ("method",))
-    stories = max(
-        (int(one["n_stories"].max()) for one in tables.values()
-         if "n_stories" in one and one["n_stories"].notna().any()),
-        default=0,
-    )  # fmt: skip
-    outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
+    questions, methods, stories = asked_of(tables)
+    outputs = f"outputs of {counted(methods, 'method')}" if methods else "outputs"
     outputs += f" for {counted(stories, 'story', 'stories')}" if stories else ""
     flow = tables.get("sample_flow", pd.DataFrame(columns=["step"]))
     for row in records(flow[flow["step"] == "analysed"]):
@@ -52,7 +50,7 @@ def _sample(tables: ResultTables) -> Iterator[str]:
         by = "" if pd.isna(who) else f" by {counted(int(who), 'annotator')}"
         verb = "were" if n != 1 else "was"
         yield (
-            f"{answers}{by} on {outputs}, by {counted(len(asked), 'question')}, {verb} "
+            f"{answers}{by} on {outputs}, by {counted(questions, 'question')}, {verb} "
             "analysed."
         )
     left = flow[flow["step"] == "left out"]
@@ -67,12 +65,6 @@ def _sample(tables: ResultTables) -> Iterator[str]:
 
 def _count(n: Any) -> str:
     return "some" if pd.isna(n) else f"{n}"
-
-
-def _names(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> set[str]:
-    return {
-        str(x) for one in frames for c in columns if c in one for x in one[c].unique()
-    }
 
 
 def _agreement(tables: ResultTables) -> Iterator[str]:
@@ -96,7 +88,7 @@ def _agreement(tables: ResultTables) -> Iterator[str]:
 
 def _metrics(tables: ResultTables) -> Iterator[str]:
     scored = [tables[n] for n in ("correlations", "pairwise_accuracy") if n in tables]
-    metrics = _names(scored, ("metric",)) - {*BASELINES}
+    metrics = names_in(scored, ("metric",)) - {*BASELINES}
     if not metrics:
         return
     pairs = declared(tables)
