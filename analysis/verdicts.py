@@ -362,8 +362,8 @@ def leading_metrics(
 ) -> tuple[str, ...]:
     """Return the metrics that answer for a question, the highest first.
 
-    Those declared for it, or else its composites; where there are none, the one explored
-    metric with the highest value, of those above chance if any is.
+    Those declared for it, or else its composites; where there are none, the highest
+    explored metric, of those above chance if any is.
     """
     if verdicts is None:
         return ()

@@ -193,13 +193,13 @@ class Report:
         return "\n".join([title, *self._sentences(), f"Tables: {', '.join(self)}"])
 
     def _repr_html_(self) -> str:
-        verdicts = self._found.tables.get("verdicts")
+        tables = self._found.tables
         template = templates().get_template("notebook.html")
         with language(self._options["language"]):
             return template.render(
                 title=gettext(self._title),
                 sentences=self._sentences(),
-                grids=[] if verdicts is None else verdict_grids(verdicts),
+                grids=verdict_grids(tables) if "verdicts" in tables else [],
                 tables=list(self),
             )
 

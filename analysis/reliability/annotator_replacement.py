@@ -114,11 +114,14 @@ class _Tests:
             )
         if self._m < LEAST_ANNOTATORS:
             return sentence(
-                "{n} with {items} items of {stories} stories; at least three are "
-                "needed",
-                n=counted(self._m, "annotator"),
+                "{n} of {annotators} have {items} items of {stories} stories (the "
+                "most: {most} of {seen}); three are needed",
+                n=self._m,
+                annotators=counted(len(found.annotators), "annotator"),
                 items=LEAST_ITEMS,
                 stories=LEAST,
+                most=int(found.n.max()),
+                seen=int(found.n_stories.max()),
             )
         return ""
 

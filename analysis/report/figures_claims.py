@@ -8,7 +8,16 @@ import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.inference.meta_analysis import ALL
-from analysis.report.figure import DECLARED, Panel, Part, Trace, as_text, figure, short, values
+from analysis.report.figure import (
+    DECLARED,
+    Panel,
+    Part,
+    Trace,
+    as_text,
+    figure,
+    short,
+    values,
+)
 from analysis.report.label_places import in_shares, placed_labels
 from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
@@ -53,7 +62,9 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     )
     names = [short(name, LONGEST_LABEL) for name in rows["method"]]
     order = np.argsort(-np.abs(rows["value"].to_numpy(float)), kind="stable")
-    labels = placed_labels(shares, names, sorted(map(int, order), key=lambda i: not apart[i]))
+    labels = placed_labels(
+        shares, names, sorted(map(int, order), key=lambda i: not apart[i])
+    )
     bars = rows.assign(
         low=rows["human"] + rows["low"], high=rows["human"] + rows["high"]
     )

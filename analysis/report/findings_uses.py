@@ -31,7 +31,7 @@ from analysis.verdicts import ABOVE, BELOW, leading_metrics
 
 SAVED = "saved"
 # Sentences in reading order; those of the first kind are shown.
-AGREE = ("above", "explored", "below", "open", "untested", "undefined")
+AGREE = ("above", "explored", "below", "not_adjusted", "open", "untested", "undefined")
 REPLACE = (REPLACES, DOES_NOT, "chance", "open", "needed", "untested")
 Grouped = Mapping[tuple[str, str], list[str]]  # names by kind and reason
 
@@ -58,7 +58,7 @@ def agree_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
 def _kind(row: Row) -> str:
     if row["verdict"] in (ABOVE, BELOW):
         return "above" if row["verdict"] == ABOVE else "below"
-    return row["reason"] if row["reason"] in ("undefined", "untested") else "open"
+    return row["reason"] if row["reason"] in AGREE else "open"
 
 
 def _value(row: Row) -> str:
@@ -153,9 +153,7 @@ def save_claims(
                 row["question"] = title(question, source)
                 if is_missing(row, "value"):
                     key = "undefined", retold(row["reason"])
-                    found.setdefault(key, []).append(
-                        metric_of(metric, row["question"])
-                    )
+                    found.setdefault(key, []).append(metric_of(metric, row["question"]))
                 else:
                     rows.append(row)
     rows.sort(key=lambda row: -row["value"])

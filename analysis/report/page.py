@@ -100,7 +100,7 @@ def as_html(
     answers = by_answers(analysis)
     grids: list[Grid] = []
     if "verdicts" in shown:
-        grids = verdict_grids(shown["verdicts"])
+        grids = verdict_grids(shown)
     first, further = opened(findings.verdicts)
     sections = dict(findings.sections)
     opening = opening_figure(drawn) if findings.methods and not grids else None

@@ -79,8 +79,8 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_planning.interval_limits,
     ),
 }
-# What opens the page: whether metrics are better than chance, and what for. `words.toml`
-# has the headings, and what is missing where a question has no answer.
+# The questions that open the page. `words.toml` has the headings, and what is missing
+# where a question has no answer.
 USES: dict[str, Claims] = {
     "agree": agree_claims,
     "replace": replacement_claims,
@@ -173,7 +173,7 @@ def all_figures(
     `cells` has the columns question, metric, story, method, human, score and
     higher_is_better; `more` adds the further figures.
     """
-    known = {**tables, "cells": cells}
+    known = {**tables, "tables": tables, "cells": cells}
     keys = [key for key, one in DECLARED.items() if more or not one.further]
     return [figure for key in keys for figure in _called(DRAWN[key], known)]
 

@@ -1,6 +1,6 @@
 """Tables of metrics: their agreement with people, and beside one annotator."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from analysis.report.paper.layout import (
     PaperTable,
     estimate,
 )
-from analysis.report.paper.letters import letters, pairs_apart
+from analysis.report.paper.letters import metric_letters
 from analysis.report.wording import (
     ResultTables,
     Row,
@@ -92,7 +92,11 @@ def _at_level(
     for question in questions:
         for coefficient in coefficients:
             own = groups.get((question, coefficient), pd.DataFrame())
-            marks = _letters(tables, own, (question, level, coefficient), metrics)
+            marks: dict[str, str] = {}
+            if len(own):
+                way = str(coefficient), level, "ratings"
+                values = own["value"][own.index.isin(metrics)]
+                marks = metric_letters(tables, question, way, values)
             has_letters |= bool(marks)
             for metric in metrics:
                 is_bold = (question, metric) in pairs
@@ -166,23 +170,6 @@ def _cell(
         return Cell(reason=NO_SCORES)
     row = first_row(rows.loc[[metric]])
     return estimate(row, letters=marks.get(metric, ""), is_bold=is_bold)
-
-
-def _letters(
-    tables: ResultTables,
-    own: pd.DataFrame,
-    key: tuple[str, str, str],
-    metrics: Sequence[str],
-) -> dict[str, str]:
-    """Return the letters of the metrics with a value; none if no pair was tested."""
-    if "metric_comparisons" not in tables or own.empty:
-        return {}
-    rows = tables["metric_comparisons"]
-    for column, value in zip(("dimension", "level", "coefficient"), key, strict=True):
-        rows = rows[rows[column] == value]
-    apart, is_tested = pairs_apart(rows, ("metric_a", "metric_b"))
-    known = own["value"].dropna().sort_values(ascending=False, kind="stable").index
-    return letters([m for m in known if m in metrics], apart) if is_tested else {}
 
 
 # Beside one annotator -----------------------------------------------------------------

@@ -53,9 +53,9 @@ def heat_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
             continue
         columns = (Column(ALL), *(Column(str(g), group=str(tag)) for g in groups))
         caption = (
-            f"Pairwise prediction accuracy by question and {tag}: the share of pairs "
-            "that people decide on which the metric agrees (ties of the metric count "
-            "half, chance .50). Darker is higher, white is at or below chance. "
+            f"Half pairwise accuracy by question and {tag}: the share of pairs that "
+            "people decide on which the metric agrees (ties of the metric count half, "
+            "chance .50). Darker is higher, white is at or below chance. "
             f"{intervals(percent, own['drawn'])}"
         )
         yield PaperTable(

@@ -1,6 +1,6 @@
 """The methods paragraph of a paper, and answers to a reviewer's questions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
