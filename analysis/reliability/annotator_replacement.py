@@ -114,14 +114,12 @@ class _Tests:
             )
         if self._m < LEAST_ANNOTATORS:
             return sentence(
-                "{n} of {annotators} have {items} items of {stories} stories (the "
-                "most: {most} of {seen}); three are needed",
+                "{n} of {annotators} have {items} items of {stories} stories; three "
+                "are needed",
                 n=self._m,
                 annotators=counted(len(found.annotators), "annotator"),
                 items=LEAST_ITEMS,
                 stories=LEAST,
-                most=int(found.n.max()),
-                seen=int(found.n_stories.max()),
             )
         return ""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from analysis.reliability.alternative_annotators import LEAST_ITEMS
 from analysis.reliability.annotator_replacement import DOES_NOT, REPLACES, STORIES
 from analysis.report.language import counted, retold
 from analysis.report.wording import (
@@ -92,8 +93,12 @@ def replacement_claims(
         for metric in leading_metrics(verdicts, question, source)[:1]:
             for row in records(rows[rows["metric"] == metric]):
                 kind = _place(row, is_above=_is_above(verdicts, row))
-                reason = retold(row["reason"]) if kind == "untested" else ""
-                text = metric_of(metric, title(question, source), _beside(row, kind))
+                if is_untested := kind == "untested":
+                    beside = _most_items(alternative_annotator, row)
+                else:
+                    beside = _beside(row, kind)
+                reason = retold(row["reason"]) if is_untested else ""
+                text = metric_of(metric, title(question, source), beside)
                 found.setdefault((kind, reason), []).append(text)
     yield from _sentences("replacing", found, REPLACE, shown=REPLACE[:1])
 
@@ -101,9 +106,24 @@ def replacement_claims(
 def _is_above(verdicts: pd.DataFrame | None, row: Row) -> bool:
     if verdicts is None:
         return False
-    own = verdicts[verdicts["leads"] & (verdicts["verdict"] == ABOVE)]
-    keys = ["question", "source", "metric"]
-    return bool((own[keys] == [row[key] for key in keys]).all(axis=1).any())
+    above = verdicts[verdicts["leads"] & (verdicts["verdict"] == ABOVE)]
+    return len(_same(above, row)) > 0
+
+
+def _same(rows: pd.DataFrame, row: Row) -> pd.DataFrame:
+    """Return the rows on the same metric, question and kind of answers."""
+    for key in (*BOTH, "metric"):
+        rows = rows[rows[key] == row[key]]
+    return rows
+
+
+def _most_items(alternative_annotator: pd.DataFrame, row: Row) -> str:
+    """Return how many items an annotator has at most, if these are too few."""
+    own = _same(alternative_annotator, row)
+    most = own.loc[own["annotator"] != "", "n"].max()
+    if not most < LEAST_ITEMS:
+        return ""
+    return word("beside", "items", items=counted(most, "item"))
 
 
 def _place(row: Row, *, is_above: bool) -> str:
@@ -118,8 +138,6 @@ def _place(row: Row, *, is_above: bool) -> str:
 
 def _beside(row: Row, kind: str) -> str:
     """Return how many annotators are replaced within which margin."""
-    if kind == "untested":
-        return ""
     if kind == "needed":
         epsilon = epsilon_text(float(row["epsilon_needed"]))
         return word("beside", "margin", epsilon=epsilon)

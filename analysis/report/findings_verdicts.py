@@ -28,6 +28,7 @@ from analysis.report.wording import (
 )
 from analysis.verdicts import ABOVE, BELOW, EXACT, FEW_METHODS, OPEN
 
+UNDEFINED = "undefined"
 # Metrics with these roles have a sentence each.
 NAMED = ("declared", "composite")
 # Clusters of tests that generalise to new stories and new methods.
@@ -94,7 +95,7 @@ def _of_question(
     for _source, rows in leading.groupby("source", sort=True):
         named, explored = _roles(rows)
         for row in named:
-            if row["reason"] == "undefined":
+            if row["reason"] == UNDEFINED:
                 continue
             head = word(row["role"], _verdict(row), metric=row["metric"])
             texts = head, *_evidence(row), *_why(row), *_place(row), *_demand(row)
@@ -102,7 +103,7 @@ def _of_question(
         if explored:
             shown, texts = _explored(explored, named)
             explored_claims.append(claim_of(shown, question, *texts))
-    known = leading[leading["reason"] != "undefined"]
+    known = leading[leading["reason"] != UNDEFINED]
     missing = {*own.loc[own["role"].isin(NAMED), "metric"]} - {*known["metric"]}
     if missing:
         names = listed(sorted(missing))
@@ -162,7 +163,9 @@ def _explored(
 
 
 def _why(row: VerdictRow) -> list[str]:
-    return [word("reasons", row["reason"], few=FEW_METHODS)] if row["reason"] else []
+    """Return why a metric was not tested; p-values show the other reasons."""
+    is_known = row["reason"] in WORDS["reasons"]
+    return [word("reasons", row["reason"], few=FEW_METHODS)] if is_known else []
 
 
 def _place(row: VerdictRow, n_explored: int = 0) -> list[str]:
@@ -176,12 +179,9 @@ def _place(row: VerdictRow, n_explored: int = 0) -> list[str]:
     values = {"n": int(row["n_replaced"]), "epsilon": epsilon_text(row["within"])}
     annotators = counted(row["n_replaceable"], "annotator")
     text = word("in-place", kind, annotators=annotators, **values)
-    return [text, *chosen_of(n_explored)] if kind == REPLACES else [text]
-
-
-def chosen_of(n_explored: int) -> list[str]:
-    """Return that the test of the highest of several metrics is not adjusted."""
-    return [word("in-place", "chosen", n=n_explored)] if n_explored > 1 else []
+    if kind != REPLACES or n_explored < 2:
+        return [text]
+    return [text, word("in-place", "chosen", n=n_explored)]
 
 
 def _differences(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:

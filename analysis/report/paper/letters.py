@@ -73,7 +73,9 @@ def compared(tables: ResultTables, question: str, way: Way) -> pd.DataFrame:
     rows = tables.get(name)
     if rows is None or rows.empty:
         return pd.DataFrame(columns=["metric_a", "metric_b", "p_value", "p_adjusted"])
-    return rows[(rows[list(keys)] == list(keys.values())).all(axis=1)]
+    for column, value in keys.items():
+        rows = rows[rows[column] == value]
+    return rows
 
 
 def metric_letters(
