@@ -18,7 +18,7 @@ from analysis.report.figure import (
     short,
     values,
 )
-from analysis.report.label_places import in_shares, placed_labels
+from analysis.report.label_places import placed_labels
 from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
 from analysis.report.panels import GREY, PALETTE, dots, error_bars
@@ -55,11 +55,9 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     ends = rows[["human", "predicted"]].to_numpy(float)
     least, most = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.08 * (most - least) or 0.5
-    low, high = values([least - room, most + room])
-    shares = in_shares(
-        rows[["predicted", "human"]].to_numpy(float),
-        np.array([[low, low], [high, high]], float),
-    )
+    low, high = least - room, most + room
+    span = values([low, high])
+    shares = (rows[["predicted", "human"]].to_numpy(float) - low) / (high - low)
     names = [short(name, LONGEST_LABEL) for name in rows["method"]]
     order = np.argsort(-np.abs(rows["value"].to_numpy(float)), kind="stable")
     labels = placed_labels(
@@ -89,12 +87,12 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     line: Trace = {
         "type": "scatter",
         "mode": "lines",
-        "x": [low, high],
-        "y": [low, high],
+        "x": span,
+        "y": span,
         "line": {"color": GREY, "width": 1},
         "hoverinfo": "skip",
     }
-    axis = {"zeroline": False, "range": [low, high], "nticks": 5}
+    axis = {"zeroline": False, "range": span, "nticks": 5}
     layout = {
         "xaxis": {"title": {"text": _("metric, on people's scale")}, **axis},
         "yaxis": {"title": {"text": _("people")}, "automargin": True, **axis},
