@@ -73,7 +73,7 @@ def _value(row: Row) -> str:
 def _sentences(
     table: str, found: Grouped, order: tuple[str, ...], shown: tuple[str, ...]
 ) -> Iterator[ClaimText]:
-    """Yield one sentence on all names of a kind with the same reason."""
+    """Yield one sentence on all names with the same kind and reason."""
     for kind, reason in sorted(found, key=lambda key: order.index(key[0])):
         names = names_of(found[kind, reason])
         yield kind in shown, word(table, kind, names=names, reason=reason)

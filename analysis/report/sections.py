@@ -240,7 +240,7 @@ def sections_of(
 
 
 def sample_line(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return what was asked of whom, in numbers; "" if unknown."""
+    """Return how many questions, outputs and answers there are; "" if unknown."""
     numbers = zip(asked_of(tables), ("question", "method", "story"), strict=True)
     questions, *outputs = [counted(n, noun) if n else "" for n, noun in numbers]
     flow = tables.get("sample_flow")
