@@ -5,6 +5,7 @@ They word rows of tables and decide nothing.
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -164,7 +165,8 @@ def save_claims(
     """
     every = prediction_powered[prediction_powered["statistic"] == SAVED]
     title = question_names(every)
-    rows, found = [], dict[tuple[str, str], list[str]]()
+    rows: list[dict[str, Any]] = []
+    found: dict[tuple[str, str], list[str]] = {}
     for (question, source), own in every.groupby(BOTH, sort=True):
         for metric in leading_metrics(verdicts, question, source)[:1]:
             for row in records(own[own["metric"] == metric]):

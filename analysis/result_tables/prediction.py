@@ -49,7 +49,8 @@ def add_predictions(
     found: TableCollector,
 ) -> None:
     """Add what each metric saves, and estimates by the declared or leading metric."""
-    verdicts = pd.DataFrame(found.rows["verdicts"]) if found.rows["verdicts"] else None
+    known_verdicts = found.rows.get("verdicts")
+    verdicts = pd.DataFrame(known_verdicts) if known_verdicts else None
     cells = table.cells[table.cells["story"] != ""]
     of_metric = {str(name): rows for name, rows in cells.groupby("metric", sort=False)}
     for question in questions:
