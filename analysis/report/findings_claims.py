@@ -74,8 +74,8 @@ def favour_claims(
     if none:
         yield False, word("favour", "open", names=names_of(none))
     if not (texts or none):
-        for reason, names in undefined.items():
-            values = {"names": names_of(names), "reason": retold(reason)}
+        for reason, without in undefined.items():
+            values = {"names": names_of(without), "reason": retold(reason)}
             yield False, word("favour", "undefined", **values)
     trained = method_deviation[method_deviation["trained_on"].astype(bool)]
     yield from _declared_claims(trained[~trained.index.isin(named)], title)
