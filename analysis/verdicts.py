@@ -357,6 +357,30 @@ def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
     return OPEN, "not_adjusted" if p_value <= SIGNIFICANT else "not_apart"
 
 
+def leading_metrics(
+    verdicts: pd.DataFrame | None, question: object, source: object
+) -> tuple[str, ...]:
+    """Return the metrics that answer for a question, the highest first.
+
+    Those declared for it, or else its composites; where there are none, the highest
+    explored metric, of those above chance if any is.
+    """
+    if verdicts is None:
+        return ()
+    own = verdicts[
+        verdicts["leads"].astype(bool)
+        & (verdicts["question"] == question)
+        & (verdicts["source"] == source)
+    ].sort_values(["value", "metric"], ascending=[False, True])
+    for role in ("declared", "composite"):
+        if (named := own["role"] == role).any():
+            return tuple(map(str, own.loc[named, "metric"]))
+    explored = own[own["role"] == "exploratory"]
+    above = explored[explored["verdict"] == ABOVE]
+    best = explored if above.empty else above
+    return tuple(map(str, best["metric"].iloc[:1]))
+
+
 def _with_lead(rows: list[TableRow]) -> list[TableRow]:
     """Mark the leading statistic of each question."""
     ways = dict.fromkeys(

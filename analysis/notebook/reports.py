@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -192,20 +193,21 @@ class Report:
         return "\n".join([title, *self._sentences(), f"Tables: {', '.join(self)}"])
 
     def _repr_html_(self) -> str:
-        verdicts = self._found.tables.get("verdicts")
+        tables = self._found.tables
         template = templates().get_template("notebook.html")
         with language(self._options["language"]):
             return template.render(
                 title=gettext(self._title),
                 sentences=self._sentences(),
-                grids=[] if verdicts is None else verdict_grids(verdicts),
+                grids=verdict_grids(tables) if "verdicts" in tables else [],
                 tables=list(self),
             )
 
     def _sentences(self) -> list[str]:
         """Return the verdicts; of analyses without any, what the data show or not."""
         if self._findings.verdicts:
-            return [text for own in self._findings.verdicts for _shown, text in own]
+            every = chain.from_iterable(chain(*self._findings.verdicts))
+            return [text for _shown, text in every]
         return [*self._findings.shown, *self._findings.not_shown]
 
     @cached_property

@@ -114,9 +114,10 @@ class _Tests:
             )
         if self._m < LEAST_ANNOTATORS:
             return sentence(
-                "{n} with {items} items of {stories} stories; at least three are "
-                "needed",
-                n=counted(self._m, "annotator"),
+                "{n} of {annotators} have {items} items of {stories} stories; three "
+                "are needed",
+                n=self._m,
+                annotators=counted(len(found.annotators), "annotator"),
                 items=LEAST_ITEMS,
                 stories=LEAST,
             )

@@ -8,14 +8,22 @@ import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.inference.meta_analysis import ALL
-from analysis.questions import declared
-from analysis.report.figure import Panel, Part, Trace, as_text, figure, short, values
-from analysis.report.findings_verdicts import named_metric
-from analysis.report.label_places import in_shares, placed_labels
+from analysis.report.figure import (
+    DECLARED,
+    Panel,
+    Part,
+    Trace,
+    as_text,
+    figure,
+    short,
+    values,
+)
+from analysis.report.label_places import placed_labels
 from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
 from analysis.report.panels import GREY, PALETTE, dots, error_bars
 from analysis.report.wording import Row, name_of, records, with_interval, word
+from analysis.verdicts import leading_metrics
 
 # Metrics of a question that are drawn.
 METRICS_EACH = 2
@@ -24,22 +32,21 @@ LONGEST_LABEL = 18
 
 @figure("favours")
 def favours(
-    method_deviation: pd.DataFrame,
-    verdicts: pd.DataFrame | None = None,
-    hypotheses: pd.DataFrame | None = None,
+    method_deviation: pd.DataFrame, verdicts: pd.DataFrame | None = None
 ) -> Iterator[Part]:
-    """Draw people against declared metrics on people's scale, a point a method."""
+    """Draw people against the leading metrics on people's scale, a point a method."""
     known = method_deviation[method_deviation["value"].notna()]
     several = known["question"].nunique() > 1
+    drawn = []
     for (name, source), rows in known.groupby(["question", "source"], sort=True):
-        question = str(name)
-        metrics = declared(hypotheses, question)
-        if not metrics:
-            metrics = (named_metric(verdicts, question, str(source)),)
-        for metric in metrics[:METRICS_EACH]:
+        for metric in leading_metrics(verdicts, name, source)[:METRICS_EACH]:
             own = rows[rows["metric"] == metric]
             if len(own):
-                yield _panel(headed(question, metric) if several else metric, own)
+                drawn.append(_panel(headed(name, metric) if several else metric, own))
+    yield from drawn
+    shown = drawn[: DECLARED["favours"].panels]
+    unnamed = sum(panel.data[1]["text"].count("") for panel in shown)
+    yield unnamed > 0 and word("captions", "favours unnamed", n=unnamed)
 
 
 def _panel(title: str, rows: pd.DataFrame) -> Panel:
@@ -48,14 +55,14 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     ends = rows[["human", "predicted"]].to_numpy(float)
     least, most = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.08 * (most - least) or 0.5
-    low, high = values([least - room, most + room])
-    shares = in_shares(
-        rows[["predicted", "human"]].to_numpy(float),
-        np.array([[low, low], [high, high]], float),
-    )
+    low, high = least - room, most + room
+    span = values([low, high])
+    shares = (rows[["predicted", "human"]].to_numpy(float) - low) / (high - low)
     names = [short(name, LONGEST_LABEL) for name in rows["method"]]
     order = np.argsort(-np.abs(rows["value"].to_numpy(float)), kind="stable")
-    labels = placed_labels(shares, names, [int(i) for i in order if apart[i]])
+    labels = placed_labels(
+        shares, names, sorted(map(int, order), key=lambda i: not apart[i])
+    )
     bars = rows.assign(
         low=rows["human"] + rows["low"], high=rows["human"] + rows["high"]
     )
@@ -80,12 +87,12 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     line: Trace = {
         "type": "scatter",
         "mode": "lines",
-        "x": [low, high],
-        "y": [low, high],
+        "x": span,
+        "y": span,
         "line": {"color": GREY, "width": 1},
         "hoverinfo": "skip",
     }
-    axis = {"zeroline": False, "range": [low, high], "nticks": 5}
+    axis = {"zeroline": False, "range": span, "nticks": 5}
     layout = {
         "xaxis": {"title": {"text": _("metric, on people's scale")}, **axis},
         "yaxis": {"title": {"text": _("people")}, "automargin": True, **axis},

@@ -13,16 +13,11 @@ from analysis.report import metric_order, panels
 from analysis.report.figure import (
     MOST_ROWS,
     Instead,
-    Panel,
     Part,
-    Trace,
-    as_text,
     best_first,
     best_values,
     figure,
     grouped,
-    short,
-    values,
 )
 from analysis.report.language import gettext as _
 from analysis.report.language import headed, listed
@@ -36,6 +31,7 @@ from analysis.report.metric_order import (
 )
 from analysis.report.panels import dots, dots_of, in_per_cent
 from analysis.report.wording import (
+    BOTH,
     WORDS,
     Row,
     at_level,
@@ -48,12 +44,6 @@ from analysis.report.wording import (
     with_interval,
     word,
 )
-
-# At most this many metrics are drawn, the highest of the first column.
-MOST_LINES = 30
-# A metric that moves by this many ranks is drawn in colour.
-FLIP = 3
-BOTH = ["question", "source"]
 
 
 @figure("coefficients")
@@ -156,71 +146,6 @@ def _with_doubt(row: Row) -> str:
     return f"({text})" if row["low"] <= 0 <= row["high"] else text
 
 
-@figure("ranks")
-def rank_flips(
-    correlations: pd.DataFrame, pairwise_accuracy: pd.DataFrame | None
-) -> Iterator[Part]:
-    """Draw the rank of every metric by every level and coefficient."""
-    cut = False
-    for question, rows in grouped(correlations, "dimension"):
-        ranks = metric_order.metric_ranks(rows, pairwise_accuracy, question)
-        if len(ranks) < 3 or ranks.shape[1] < 2 or correlations["value"].isna().all():
-            continue
-        ways = [metric_order.way_text(str(way)) for way in ranks]
-        firsts = listed(
-            _("{metric} by {way}", metric=metric, way=way)
-            for metric, way in zip(ranks.idxmin(), ways, strict=True)
-        )
-        cut = cut or len(ranks) > MOST_LINES
-        highest = ranks.sort_values(list(ranks.columns), kind="stable")[:MOST_LINES]
-        highest = highest.set_axis(ways, axis=1)
-        yield _bumps(question, highest, headed(question, firsts))
-    yield word("captions", "ranks", n=FLIP)
-    n = MOST_LINES
-    yield cut and word("captions", "ranks cut", n=n)
-
-
-def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
-    moving = (ranks.max(axis=1) - ranks.min(axis=1)) >= FLIP
-    # Only as many lines are coloured as there are distinct colours.
-    colours = dict(zip(ranks.index[moving], panels.PALETTE, strict=False))
-    # Equal ranks would hide one another: the later metric stands a little lower.
-    shown = ranks + ranks.apply(lambda column: 0.25 * column.groupby(column).cumcount())
-    x = list(range(ranks.shape[1]))
-    data: list[Trace] = []
-    for metric, row in shown.iterrows():
-        width = 2.5 if metric in colours else 1
-        trace = {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": x,
-            "y": values(row),
-            "line": {"color": colours.get(metric, panels.GREY), "width": width},
-            "marker": {"size": 7},
-            "name": as_text(metric),
-            "hovertemplate": as_text(metric) + ": %{y:d}<extra></extra>",
-        }
-        data.append(trace)
-    lowest = float(shown.to_numpy().max())
-    ticks = {"tickvals": x, "ticktext": list(ranks.columns), "tickangle": -45}
-    layout = {
-        "xaxis": panels.column_axis([]) | ticks | {"range": [-0.15, len(x) - 0.85]},
-        "yaxis": {
-            "range": [lowest + 0.7, 0.3],
-            "title": {"text": _("rank")},
-            "automargin": True,
-            "dtick": max(1, int(lowest) // 10),
-            "tick0": 1,
-            "zeroline": False,
-        },
-        "showlegend": False,
-    }
-    height = 130 + (26 if len(ranks) <= 15 else 17) * len(ranks)
-    panel = Panel(question, height, data, layout, words)
-    names = [short(metric, 22) for metric in ranks.index]
-    return panels.name_on_the_right(panel, values(shown.iloc[:, -1]), names)
-
-
 # On pairs, by judges, and over trials -------------------------------------------------
 
 
@@ -274,12 +199,6 @@ def human_pair_dots(human_pairs: pd.DataFrame) -> Iterator[Part]:
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
     """Translate the names of rows that are not metrics."""
     return rows.assign(metric=[word("no-metrics", name) for name in rows["metric"]])
-
-
-@figure("spa")
-def spa_dots(spa: pd.DataFrame) -> Iterator[Part]:
-    """Draw soft pairwise accuracy, question by question."""
-    yield from dots_of("spa", without_baselines(spa))
 
 
 @figure("blame")

@@ -1,4 +1,4 @@
-"""Figures of people against metrics: means of methods, and every output."""
+"""Figure of every output: people against metrics."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +8,6 @@ import pandas as pd
 
 from analysis.report.figure import (
     MOST_PANELS,
-    Instead,
     Panel,
     Part,
     Trace,
@@ -19,7 +18,7 @@ from analysis.report.figure import (
     values,
 )
 from analysis.report.label_places import in_shares, label_order, placed_labels
-from analysis.report.language import counted, headed, listed
+from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
 from analysis.report.metric_order import nearest_metrics
 from analysis.report.panels import (
@@ -27,15 +26,12 @@ from analysis.report.panels import (
     LEGEND,
     PALETTE,
     SYMBOLS,
-    error_bars,
-    has_intervals,
 )
 from analysis.report.wording import word
 from analysis.results import Array, Counts, Mask
 
 LONGEST_LABEL = 18
-# Plots of means for each question; with more in all, only its best metric is drawn.
-SCATTER_METRICS, MOST_SCATTERS = 6, 24
+NUMBERS = ["human", "score", "higher_is_better"]
 # Plots of outputs for each question, and in all if there are several questions.
 METRICS_EACH, SEVERAL = 3, 6
 # With more outputs than this, dense regions are binned.
@@ -52,132 +48,10 @@ OUTPUT = "output"
 FARTHEST = 3
 
 
-@figure("scatter")
-def scatters(
-    cells: pd.DataFrame,
-    correlations: pd.DataFrame | None,
-    method_means: pd.DataFrame | None = None,
-    hypotheses: pd.DataFrame | None = None,
-) -> Iterator[Part]:
-    """Draw method means: people against the metrics that agree best."""
-    points = _method_points(cells, method_means)
-    ranked: dict[str, list[str]] = {}
-    for name, rows in grouped(points):
-        asked = rows, correlations, hypotheses, SCATTER_METRICS
-        if metrics := nearest_metrics(name, *asked):
-            ranked[name] = metrics
-    notes = []
-    if has_intervals(points):
-        notes.append(_("Bars are the intervals of people's means."))
-    if sum(map(len, ranked.values())) > MOST_SCATTERS:
-        best = [(question, metrics[0]) for question, metrics in ranked.items()]
-        notes.append(_("Only the best metric of each question is drawn."))
-        title = _("People and the best metric of each question")
-        yield from _scatters("scatter", title, points, best)
-        yield from notes
-        return
-    for i, (question, metrics) in enumerate(ranked.items()):
-        shown = [(question, metric) for metric in metrics]
-        title = _("{question}: people and the nearest metrics", question=question)
-        yield from _scatters(f"scatter-{i}", title, points, shown)
-        yield from notes
-
-
-def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the means of people and metrics for every method, with people's interval.
-
-    The interval is that of the method's mean rating; it is left out if that mean covers
-    other cells than the metrics.
-    """
-    numbers = ["human", "score", "higher_is_better"]
-    grouping = cells.groupby(["question", "metric", "method"], sort=True)
-    points = grouping[numbers].mean().reset_index()
-    if means is None:
-        return points.assign(low=np.nan, high=np.nan)
-    known = means.rename(columns={"dimension": "question"})
-    keys = ["question", "method"]
-    points = points.merge(known[[*keys, "mean", "low", "high"]], on=keys, how="left")
-    same = np.isclose(points["mean"].astype(float), points["human"], atol=1e-6)
-    ends = points[["low", "high"]].astype(float)
-    points[["low", "high"]] = ends.where(pd.Series(same), axis=0)
-    return points.drop(columns="mean")
-
-
-def _scatters(
-    key: str, title: str, points: pd.DataFrame, shown: list[tuple[str, str]]
-) -> Iterator[Part]:
-    several, drawn = len({question for question, _metric in shown}) > 1, []
-    for question, metric in shown:
-        here = (points["question"] == question) & (points["metric"] == metric)
-        part = points[here]
-        ends = part[["human", "low", "high"]].agg(["min", "max"]).to_numpy(float)
-        people = [np.nanmin(ends), np.nanmax(ends)]
-        around = np.column_stack([part["score"].agg(["min", "max"]), people])
-        heading = headed(question, metric) if several else metric
-        trace, layout = _method_trace(part, around), _layout(metric, part)
-        drawn.append(Panel(heading, 300, [trace], layout))
-    alt = word(
-        "captions",
-        "scatter alt",
-        n=int(points["method"].nunique()),
-        metrics=listed(panel.title for panel in drawn),
-    )
-    yield Instead(title=title, alt=alt, key=key)
-    yield from drawn
-
-
-def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
-    """Return the methods as points, with as many names as do not overlap.
-
-    `around` has the scores and people's values that the plot must hold, shape (n, 2).
-    """
-    points = in_shares(part[["score", "human"]].to_numpy(float), around)
-    names = [short(name, LONGEST_LABEL) for name in part["method"]]
-    labels = placed_labels(points, names, label_order(part))
-    trace: Trace = {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": values(part["score"]),
-        "y": values(part["human"]),
-        "text": [text for text, _place in labels],
-        "textposition": [place for _text, place in labels],
-        "textfont": {"size": 10},
-        "cliponaxis": False,
-        "marker": {"size": 8, "color": PALETTE[0]},
-        "customdata": [as_text(name) for name in part["method"]],
-        "hovertemplate": _(
-            "{method}<br>metric {x}<br>people {y}<extra></extra>",
-            method="%{customdata}",
-            **AT,
-        ),
-    }
-    if has_intervals(part):
-        look = {"color": PALETTE[0], "thickness": 1}
-        trace["error_y"] = error_bars(part, "human", **look)
-    return trace
-
-
-def _layout(metric: str, part: pd.DataFrame) -> Trace:
-    """Return the axes of people's values by a metric's scores."""
-    axis = metric
-    if not part["higher_is_better"].all():
-        axis = _("{metric} (lower is better)", metric=metric)
-    people = {"title": {"text": _("people")}, "automargin": True}
-    return {
-        "xaxis": {"title": {"text": short(axis, 44)}, "zeroline": False, "nticks": 5},
-        "yaxis": people | {"zeroline": False},
-        "showlegend": False,
-    }
-
-
-# Every output -------------------------------------------------------------------------
-
-
 @figure("outputs")
 def outputs(
     cells: pd.DataFrame,
     correlations: pd.DataFrame | None,
-    method_means: pd.DataFrame | None = None,
     hypotheses: pd.DataFrame | None = None,
     disagreement: pd.DataFrame | None = None,
 ) -> Iterator[Part]:
@@ -186,7 +60,6 @@ def outputs(
     Questions with values of whole methods are left out. Each plot names the outputs on
     which people and the metric differ most in rank.
     """
-    points = _method_points(cells, method_means)
     n_questions = cells["question"].nunique()
     each = max(1, min(METRICS_EACH, SEVERAL // n_questions))
     for name, rows in grouped(cells):
@@ -194,7 +67,7 @@ def outputs(
             continue
         for metric in nearest_metrics(name, rows, correlations, hypotheses, each):
             own = rows[rows["metric"] == metric]
-            mean = points[(points["question"] == name) & (points["metric"] == metric)]
+            mean = own.groupby("method", sort=True)[NUMBERS].mean().reset_index()
             title = headed(name, metric) if n_questions > 1 else metric
             words = headed(title, counted(len(own), "output"))
             apart = _farthest(disagreement, name, metric)
@@ -224,6 +97,46 @@ def _farthest(
     return tuple(zip(rows["story"], rows["method"], strict=True))
 
 
+def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
+    """Return the methods as points, with as many names as do not overlap.
+
+    `around` has the scores and people's values that the plot must hold, shape (n, 2).
+    """
+    points = in_shares(part[["score", "human"]].to_numpy(float), around)
+    names = [short(name, LONGEST_LABEL) for name in part["method"]]
+    labels = placed_labels(points, names, label_order(part))
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values(part["score"]),
+        "y": values(part["human"]),
+        "text": [text for text, _place in labels],
+        "textposition": [place for _text, place in labels],
+        "textfont": {"size": 10},
+        "cliponaxis": False,
+        "marker": {"size": 8, "color": PALETTE[0]},
+        "customdata": [as_text(name) for name in part["method"]],
+        "hovertemplate": _(
+            "{method}<br>metric {x}<br>people {y}<extra></extra>",
+            method="%{customdata}",
+            **AT,
+        ),
+    }
+
+
+def _layout(metric: str, part: pd.DataFrame) -> Trace:
+    """Return the axes of people's values by a metric's scores."""
+    axis = metric
+    if not part["higher_is_better"].all():
+        axis = _("{metric} (lower is better)", metric=metric)
+    people = {"title": {"text": _("people")}, "automargin": True}
+    return {
+        "xaxis": {"title": {"text": short(axis, 44)}, "zeroline": False, "nticks": 5},
+        "yaxis": people | {"zeroline": False},
+        "showlegend": False,
+    }
+
+
 def _outputs(
     title: str, cells: pd.DataFrame, means: pd.DataFrame, metric: str
 ) -> Panel:
@@ -237,7 +150,7 @@ def _outputs(
         traces.append(bins)
     looks: list[Trace] = [{"color": PALETTE[0]}] * len(methods)
     marks: Trace = {"color": PALETTE[1], "symbol": "diamond"}
-    named = _method_trace(means.assign(low=np.nan), around)
+    named = _method_trace(means, around)
     if few:
         pairs = zip(PALETTE, SYMBOLS, strict=True)
         looks = [{"color": color, "symbol": symbol} for color, symbol in pairs]

@@ -1,9 +1,8 @@
 """Figures of verdicts and of the tests between metrics."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -23,10 +22,12 @@ from analysis.report.language import headed
 from analysis.report.metric_order import (
     highest_drawn,
 )
-from analysis.report.verdict_grid import Way, way_title
+from analysis.report.paper.letters import compared, metric_letters
+from analysis.report.verdict_grid import way_title
 from analysis.report.wording import (
     NAMES,
     WORDS,
+    ResultTables,
     Row,
     number,
     per_cent,
@@ -44,7 +45,6 @@ SHADES = ("#e4e7e5", "#a6cbe3", "#4a90c2", "#0b4a86")
 HALF = "ppa_half"
 AXES = {HALF: "PPA half: share of pairs ordered as by people, ties count half"}
 POINTS = {"pairs": "pair", "method": "method"}
-Tests = dict[frozenset[str], dict[str, Any]]
 
 
 def leading(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -54,73 +54,49 @@ def leading(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 @figure("tests")
-def p_matrices(
-    verdicts: pd.DataFrame,
-    metric_comparisons: pd.DataFrame | None = None,
-    accuracy_comparisons: pd.DataFrame | None = None,
-) -> Iterator[Part]:
+def p_matrices(verdicts: pd.DataFrame, tables: ResultTables) -> Iterator[Part]:
     """Draw the p-value of each pair of metrics, by the leading statistic."""
-    tables = {
-        "metric_comparisons": metric_comparisons,
-        "accuracy_comparisons": accuracy_comparisons,
-    }
-    used, cut, has_clusters = set(), False, False
+    used, cut, has_letters = set(), False, False
     rows = leading(verdicts)
     keys = ["question", "statistic", "level", "source"]
     several = rows["source"].nunique() > 1
     for (question, statistic, level, source), own in rows.groupby(keys, sort=True):
         way = str(statistic), str(level), str(source)
-        is_coefficient = statistic in KNOWN_COEFFICIENTS
-        table = "metric_comparisons" if is_coefficient else "accuracy_comparisons"
-        tests = _tests(str(question), way, tables[table])
+        tests = compared(tables, str(question), way)
+        tests = tests[tests["p_value"].notna()]
         own = own.sort_values(["value", "metric"], ascending=[False, True])
-        if len(own) < 3 or not tests:
+        if len(own) < 3 or tests.empty:
             continue
-        used.add(table)
+        is_coefficient = statistic in KNOWN_COEFFICIENTS
+        used.add("metric_comparisons" if is_coefficient else "accuracy_comparisons")
         cut |= len(own) > MOST_METRICS
-        has_clusters |= own["cluster"].nunique() > 1
+        values = own.set_index("metric")["value"]
+        marks = metric_letters(tables, str(question), way, values)
+        has_letters |= bool(marks)
         title = headed(question, way_title(way, several=several))
-        yield _p_matrix(title, own, tests)
-    yield has_clusters and word("captions", "clusters")
+        yield _p_matrix(title, list(values.index), marks, tests)
+    yield has_letters and word("captions", "letters")
     yield cut and highest_drawn(MOST_METRICS)
     yield Instead(tables=tuple(sorted(used)))
 
 
-def _tests(question: str, way: Way, table: pd.DataFrame | None) -> Tests:
-    """Return the tests between metrics of a question, by one statistic."""
-    statistic, level, source = way
-    if table is None or table.empty:
-        return {}
-    keys = {"question": question, "source": source, "statistic": statistic}
-    if statistic in KNOWN_COEFFICIENTS:
-        keys = {"dimension": question, "level": level, "coefficient": statistic}
-    for column, value in keys.items():
-        table = table[table[column] == value]
-    return {
-        frozenset((row["metric_a"], row["metric_b"])): row
-        for row in records(table[table["p_value"].notna()])
-    }
-
-
-def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
+def _p_matrix(
+    title: str, metrics: list[str], marks: Mapping[str, str], tests: pd.DataFrame
+) -> Panel:
     """Draw p-values, unadjusted above the diagonal and adjusted below it."""
-    clusters = rows["cluster"].astype(float)
-    several = clusters.nunique() > 1
-    names = {
-        metric: f"{metric} · {cluster:.0f}"
-        if several and not math.isnan(cluster)
-        else metric
-        for metric, cluster in zip(rows["metric"], clusters, strict=True)
+    metrics = metrics[:MOST_METRICS]
+    shown = [f"{name} · {marks[name]}" if name in marks else name for name in metrics]
+    by_pair = {
+        frozenset((row["metric_a"], row["metric_b"])): row for row in records(tests)
     }
-    metrics = list(names)[:MOST_METRICS]
-    shown = [names[metric] for metric in metrics]
     p = pd.DataFrame(math.nan, shown, shown)
     for row, one in enumerate(metrics):
         for column, other in enumerate(metrics):
             name = "p_value" if column > row else "p_adjusted"
-            test = tests.get(frozenset((one, other)), {})
-            p.iloc[row, column] = test.get(name, math.nan)
-    apart = sum(row["p_adjusted"] < STEPS[0] for row in tests.values())
+            p.iloc[row, column] = by_pair.get(frozenset((one, other)), {}).get(
+                name, math.nan
+            )
+    apart = int((tests["p_adjusted"] < STEPS[0]).sum())
     words = _("{n} of {total} pairs differ significantly", n=apart, total=len(tests))
     return panels.heat(
         title,

@@ -3,31 +3,35 @@
 They word rows of tables and decide nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 
 from analysis.correlations.equivalence import EQUIVALENT
 from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.inference.meta_analysis import ALL, CHANCES
-from analysis.report.findings_verdicts import named_metric
-from analysis.report.language import SEMICOLON, counted, listed
+from analysis.report.language import SEMICOLON, counted, headed, listed, retold
 from analysis.report.wording import (
+    BOTH,
     MOST_SENTENCES,
     ClaimText,
     Row,
     interval,
     is_missing,
+    metric_of,
     name_of,
+    names_of,
     number,
-    of_answers,
+    question_names,
     records,
     share,
     with_interval,
     word,
 )
+from analysis.verdicts import leading_metrics
 
-BOTH = ["question", "source"]
+# The most favoured methods that a sentence names.
+MOST_FAVOURED = 2
 
 
 def favour_claims(
@@ -37,63 +41,71 @@ def favour_claims(
 
     Methods that were declared as trained on any metric follow.
     """
-    favoured, none, untold, named = [], [], [], set()
-    several = method_deviation.groupby("question")["source"].nunique().max() > 1
+    favoured, none, named = [], [], set()
+    undefined: dict[str, list[str]] = {}
+    title = question_names(method_deviation)
     for (name, source), rows in method_deviation.groupby(BOTH, sort=True):
-        metric = named_metric(verdicts, str(name), str(source))
-        own = rows[rows["metric"] == metric]
-        if own.empty:
-            continue
-        question = of_answers(name, source) if several else str(name)
-        keys = {"question": question, "metric": metric}
+        metric = "".join(leading_metrics(verdicts, name, source)[:1])
+        own, question = rows[rows["metric"] == metric], title(name, source)
         if own["p_value"].isna().all():
-            untold.append(word("favour", "name", **keys))
+            for reason in own["reason"][:1]:
+                undefined.setdefault(reason, []).append(metric_of(metric, question))
             continue
         apart = own[own["p_adjusted"] <= SIGNIFICANT]
         apart = apart.sort_values("value", ascending=False, kind="stable")
         down, apart = apart[apart["value"] < 0], apart[apart["value"] > 0]
-        if apart.empty and down.empty:
-            none.append(word("favour", "name", **keys))
+        if len(apart):
+            named.add(apart.index[0])
+            keys = {"question": question, "metric": metric}
+            favoured.append((float(apart["value"].iloc[0]), _favoured(apart, keys)))
             continue
-        if apart.empty:
-            last = records(down)[-1]
-            lowest = {"method": last["method"], "value": with_interval(last)}
-            none.append(word("favour", "down", **keys, **lowest))
-            continue
-        named.add(apart.index[0])
-        favoured.append((float(apart["value"].iloc[0]), _favoured(apart, keys)))
+        last = [
+            word("favour", "down", method=row["method"], value=with_interval(row))
+            for row in records(down[-1:])
+        ]
+        none.append(metric_of(metric, question, *last))
     texts = [text for _value, text in sorted(favoured, key=lambda one: -one[0])]
     if texts:
-        names = listed(texts[:MOST_SENTENCES], SEMICOLON)
-        rest = len(texts) - MOST_SENTENCES
+        names = listed(texts[:MOST_FAVOURED], SEMICOLON)
+        rest = len(texts) - MOST_FAVOURED
         kind = "shown more" if rest > 0 else "shown"
         n = counted(rest, "question")
         yield True, word("favour", kind, names=names, questions=n)
     if none:
-        yield False, word("favour", "open", names=listed(none))
-    elif untold and not texts:
-        yield False, word("favour", "undefined", names=listed(untold))
+        yield False, word("favour", "open", names=names_of(none))
+    if not (texts or none):
+        for reason, without in undefined.items():
+            values = {"names": names_of(without), "reason": retold(reason)}
+            yield False, word("favour", "undefined", **values)
     trained = method_deviation[method_deviation["trained_on"].astype(bool)]
-    yield from _declared_claims(trained[~trained.index.isin(named)], several)
+    yield from _declared_claims(trained[~trained.index.isin(named)], title)
 
 
-def _declared_claims(trained: pd.DataFrame, several: bool) -> Iterator[ClaimText]:
+def _declared_claims(
+    trained: pd.DataFrame, title: Callable[[object, object], str]
+) -> Iterator[ClaimText]:
     """Yield which metrics favour the methods that were trained on them."""
-    texts: dict[bool, list[str]] = {True: [], False: []}
+    shown, others = [], dict[tuple[str, str, str], list[str]]()
     for row in records(trained):
-        is_shown = bool(row["p_adjusted"] <= SIGNIFICANT and row["value"] > 0)
-        kind = "declared shown" if is_shown else "declared open"
-        if is_missing(row, "p_value"):
-            kind = "declared undefined"
-        question = row["question"]
-        question = of_answers(question, row["source"]) if several else question
-        keys = {"question": question, "metric": row["metric"], "method": row["method"]}
-        text = word("favour", kind, value=with_interval(row), **keys)
-        texts[is_shown].append(text)
-    for is_shown, known in texts.items():
-        if known:
-            pairs = listed(known, SEMICOLON)
-            yield is_shown, word("favour", "declared", pairs=pairs)
+        keys = {"metric": row["metric"], "method": row["method"]}
+        question = title(row["question"], row["source"])
+        if row["p_adjusted"] <= SIGNIFICANT and row["value"] > 0:
+            value = with_interval(row)
+            text = word("favour", "one", question=question, value=value, **keys)
+            shown.append(text)
+            continue
+        kind = "unknown" if is_missing(row, "p_value") else "not shown"
+        value = "" if kind == "unknown" else with_interval(row)
+        names = others.setdefault((kind, row["metric"], row["method"]), [])
+        names.append(headed(question, value) if value else question)
+    if shown:
+        yield True, word("favour", "declared", pairs=names_of(shown))
+    texts = [
+        word("favour", kind, metric=metric, method=method, questions=listed(names))
+        for (kind, metric, method), names in others.items()
+    ]
+    if texts:
+        yield False, word("favour", "declared", pairs=names_of(texts))
 
 
 def _favoured(rows: pd.DataFrame, keys: dict[str, str]) -> str:

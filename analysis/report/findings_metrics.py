@@ -13,10 +13,10 @@ from analysis.inference.cluster_variance import MOST_PAIRED
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
-from analysis.report.findings_verdicts import named_metric
 from analysis.report.language import AND, SPACE, counted, listed, ngettext
 from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
+    BOTH,
     LEVELS,
     MINUS,
     MOST_SENTENCES,
@@ -30,7 +30,7 @@ from analysis.report.wording import (
     is_missing,
     name_of,
     nth,
-    of_answers,
+    question_names,
     records,
     share,
     signed,
@@ -38,9 +38,8 @@ from analysis.report.wording import (
     with_interval,
     word,
 )
-from analysis.verdicts import ABOVE, FEW_METHODS
+from analysis.verdicts import ABOVE, FEW_METHODS, leading_metrics
 
-BOTH = ["question", "source"]
 # Candidates for best that are named.
 MOST_NAMED = 5
 # The best metric by one statistic flips if it has at least this rank by another.
@@ -53,12 +52,6 @@ LEADING = ("PPA half", "method τ")
 # On pairs -----------------------------------------------------------------------------
 
 
-def _question(question: str, source: str, table: pd.DataFrame) -> str:
-    """Name the question, with its kind of answers if it has two."""
-    own = table[table["question"] == question]
-    return of_answers(question, source) if own["source"].nunique() > 1 else question
-
-
 def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
     """Compare weighted metrics with the best single one on held-out stories."""
     gains = calibration[
@@ -67,10 +60,10 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
         # The best component's gain stands first; the other is against their mean.
         & (calibration["against"] != "mean of components")
     ]
-    within = []
+    title, within = question_names(calibration), []
     for row in records(gains):
         values = {
-            "question": _question(row["question"], row.get("source", ""), calibration),
+            "question": title(row["question"], row["source"]),
             "gain": _gain(row),
             "pairs": counted(row["n"], "pair"),
         }
@@ -94,15 +87,16 @@ def disagreement_claims(
 ) -> Iterator[ClaimText]:
     """Yield the pair on which people and the metric that verdicts name differ most."""
     pairs = disagreement[disagreement["kind"] == "pair"]
+    title = question_names(disagreement)
     for (name, source), rows in pairs.groupby(BOTH, sort=True):
-        metric = named_metric(verdicts, str(name), str(source))
-        own = rows[rows["metric"] == metric]
+        leading = leading_metrics(verdicts, name, source)[:1]
+        own = rows[rows["metric"].isin(leading)]
         if own.empty:
             continue
         row = first_row(own.sort_values("value", ascending=False, kind="stable"))
         numbers = ("score", "score_other", "human", "human_other")
         row |= {key: f"{row[key]:.3g}".replace("-", MINUS) for key in numbers}
-        row["question"] = _question(str(name), str(source), disagreement)
+        row["question"] = title(name, source)
         yield claim("disagreement", True, other=row["other_method"], **row)
 
 
@@ -210,29 +204,6 @@ def flip_limits(
             values = {"question": question, "metric": best, "n": n}
             values |= {"way": word("ways", main), "elsewhere": listed(elsewhere)}
             yield word("flips", "open", **values)
-
-
-def interval_limits(correlations: pd.DataFrame) -> Iterator[str]:
-    """Count the intervals that include 0, and those without their own value."""
-    known = correlations[correlations["low"].notna()]
-    value, low, high = (known[name] for name in ("value", "low", "high"))
-    total = counted(len(known), "coefficient")
-    if around := int(((low <= 0) & (high >= 0)).sum()):
-        yield ngettext(
-            "{n} of {total} has an interval that includes 0.",
-            "{n} of {total} have an interval that includes 0.",
-            around,
-            total=total,
-        )
-    if off := int(((value < low) | (value > high)).sum()):
-        yield ngettext(
-            "{n} of {total} lies outside its interval: resamples of few clusters are "
-            "noisier than the study itself. Choose other clusters with --resample.",
-            "{n} of {total} lie outside their intervals: resamples of few clusters are "
-            "noisier than the study itself. Choose other clusters with --resample.",
-            off,
-            total=total,
-        )
 
 
 def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:

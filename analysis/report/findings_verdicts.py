@@ -28,6 +28,7 @@ from analysis.report.wording import (
 )
 from analysis.verdicts import ABOVE, BELOW, EXACT, FEW_METHODS, OPEN
 
+UNDEFINED = "undefined"
 # Metrics with these roles have a sentence each.
 NAMED = ("declared", "composite")
 # Clusters of tests that generalise to new stories and new methods.
@@ -46,17 +47,17 @@ def question_claims(
     verdicts: pd.DataFrame,
     accuracy_comparisons: pd.DataFrame | None = None,
     metric_comparisons: pd.DataFrame | None = None,
-) -> Iterator[list[ClaimText]]:
-    """Yield the claims of each question: declared metrics, composites, explored ones.
+) -> Iterator[tuple[list[ClaimText], list[ClaimText]]]:
+    """Yield the claims of each question: on declared metrics and composites, on others.
 
     Only rows of the leading statistic of a question are worded. Declared metrics
-    without such a row, and questions without any, are named. Without comparisons, all
+    without a value, and questions without any, are named. Without comparisons, all
     tested metrics count as compared.
     """
     real = verdicts[verdicts["role"] != "baseline"]
     real = _with_compared(real, accuracy_comparisons, metric_comparisons)
     for question, own in real.groupby("question", sort=True):
-        yield list(_of_question(str(question), own))
+        yield _of_question(str(question), own)
 
 
 def _with_compared(
@@ -84,39 +85,31 @@ def _with_compared(
     return verdicts.assign(n_compared=counts.reindex(here).to_numpy())
 
 
-def _of_question(question: str, own: pd.DataFrame) -> Iterator[ClaimText]:
+def _of_question(
+    question: str, own: pd.DataFrame
+) -> tuple[list[ClaimText], list[ClaimText]]:
     leading = own[own["leads"]]
     if leading.empty:
-        yield False, word("verdicts", "none", question=question)
-        return
+        return [(False, word("verdicts", "none", question=question))], []
+    named_claims, explored_claims = [], []
     for _source, rows in leading.groupby("source", sort=True):
         named, explored = _roles(rows)
         for row in named:
+            if row["reason"] == UNDEFINED:
+                continue
             head = word(row["role"], _verdict(row), metric=row["metric"])
             texts = head, *_evidence(row), *_why(row), *_place(row), *_demand(row)
-            yield claim_of(row["verdict"] == ABOVE, question, *texts)
+            named_claims.append(claim_of(row["verdict"] == ABOVE, question, *texts))
         if explored:
             shown, texts = _explored(explored, named)
-            yield claim_of(shown, question, *texts)
-    hypotheses = own[own["role"] == "declared"]
-    for metric in sorted({*hypotheses["metric"]} - {*leading["metric"]}):
-        head = word("declared", OPEN, metric=metric)
-        yield claim_of(False, question, head, word("reasons", "undefined"))
-
-
-def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
-    """Return the metric that the first sentence of a question names, or ""."""
-    if verdicts is None:
-        return ""
-    leading = verdicts[
-        verdicts["leads"]
-        & (verdicts["role"] != "baseline")
-        & (verdicts["question"] == question)
-        & (verdicts["source"] == source)
-    ]
-    named, explored = _roles(leading)
-    above = [row for row in explored if row["verdict"] == ABOVE]
-    return next((str(row["metric"]) for row in (*named, *above, *explored)), "")
+            explored_claims.append(claim_of(shown, question, *texts))
+    known = leading[leading["reason"] != UNDEFINED]
+    missing = {*own.loc[own["role"].isin(NAMED), "metric"]} - {*known["metric"]}
+    if missing:
+        names = listed(sorted(missing))
+        text = word("verdicts", "without value", metrics=names)
+        named_claims.append(claim_of(False, question, text))
+    return named_claims, explored_claims
 
 
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
@@ -170,7 +163,9 @@ def _explored(
 
 
 def _why(row: VerdictRow) -> list[str]:
-    return [word("reasons", row["reason"], few=FEW_METHODS)] if row["reason"] else []
+    """Return why a metric was not tested; p-values show the other reasons."""
+    is_known = row["reason"] in WORDS["reasons"]
+    return [word("reasons", row["reason"], few=FEW_METHODS)] if is_known else []
 
 
 def _place(row: VerdictRow, n_explored: int = 0) -> list[str]:
@@ -184,12 +179,9 @@ def _place(row: VerdictRow, n_explored: int = 0) -> list[str]:
     values = {"n": int(row["n_replaced"]), "epsilon": epsilon_text(row["within"])}
     annotators = counted(row["n_replaceable"], "annotator")
     text = word("in-place", kind, annotators=annotators, **values)
-    return [text, *chosen_of(n_explored)] if kind == REPLACES else [text]
-
-
-def chosen_of(n_explored: int) -> list[str]:
-    """Return that the test of the highest of several metrics is not adjusted."""
-    return [word("in-place", "chosen", n=n_explored)] if n_explored > 1 else []
+    if kind != REPLACES or n_explored < 2:
+        return [text]
+    return [text, word("in-place", "chosen", n=n_explored)]
 
 
 def _differences(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:

@@ -105,15 +105,6 @@ def _way(level: str, letter: str) -> str:
     return WORDS["level-letters"][level].format(letter=letter)
 
 
-def way_text(way: str) -> str:
-    """Return a column of `metric_ranks` in the language of the report."""
-    for level in LEVELS:
-        for letter in named("letter").values():
-            if way == _way(level, letter):
-                return word("level-letters", level, letter=letter)
-    return way
-
-
 def highest_drawn(n: int) -> str:
     """Return the caption of a figure that leaves out metrics."""
     return _("Only the {n} highest metrics are drawn; the table has all.", n=n)

@@ -18,8 +18,9 @@ from analysis.report import checklist, language
 from analysis.report.figure import Figure
 from analysis.report.sections import (
     Findings,
-    first_of_each,
+    opened,
     opening_figure,
+    sample_line,
     sections_of,
 )
 from analysis.report.tables import listed_tables
@@ -99,8 +100,8 @@ def as_html(
     answers = by_answers(analysis)
     grids: list[Grid] = []
     if "verdicts" in shown:
-        grids = verdict_grids(shown["verdicts"])
-    first, further = first_of_each(findings.verdicts)
+        grids = verdict_grids(shown)
+    first, further = opened(findings.verdicts)
     sections = dict(findings.sections)
     opening = opening_figure(drawn) if findings.methods and not grids else None
     if grids or not findings.methods:
@@ -114,6 +115,7 @@ def as_html(
         .render(
             title=language.gettext(title),
             run=values,
+            sample=sample_line(shown),
             verdicts=first,
             further=further,
             uses={word("uses", k): own for k, own in findings.uses.items() if own},

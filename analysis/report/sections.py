@@ -30,11 +30,14 @@ from analysis.report import (
 from analysis.report.figure import DECLARED, DRAWN, Figure
 from analysis.report.findings_late import late_claims
 from analysis.report.findings_methods import label_claims, preferred_claims
-from analysis.report.findings_replacing import replacement_claims
-from analysis.report.findings_saving import save_claims
+from analysis.report.findings_uses import (
+    agree_claims,
+    replacement_claims,
+    save_claims,
+)
 from analysis.report.findings_verdicts import question_claims, tie_claims
-from analysis.report.language import counted, listed
-from analysis.report.wording import ClaimText, word
+from analysis.report.language import AND, counted, listed
+from analysis.report.wording import ClaimText, asked_of, is_missing, records, word
 
 Claims = Callable[..., Iterable[ClaimText | str]]
 # Sections in reading order, with their findings; `figures.toml` has its figures.
@@ -55,7 +58,6 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_metrics.coverage_limits,
         findings_metrics.candidate_claims,
         findings_metrics.flip_limits,
-        findings_metrics.interval_limits,
         tie_claims,
         findings_metrics.selection_limits,
         findings_metrics.tie_limits,
@@ -77,9 +79,10 @@ SECTIONS: dict[str, tuple[Claims, ...]] = {
         findings_planning.interval_limits,
     ),
 }
-# What a metric may be used for: one sentence for each question, below the verdicts.
-# `words.toml` has the headings.
+# The questions that open the page. `words.toml` has the headings, and what is missing
+# where a question has no answer.
 USES: dict[str, Claims] = {
+    "agree": agree_claims,
     "replace": replacement_claims,
     "save": save_claims,
     "flatter": findings_claims.favour_claims,
@@ -97,7 +100,7 @@ FIGURES = (
 )
 # Figures of methods, the most informative first.
 OPENING = ("labels", "wins", "means", "ranking-ladder", "ladder")
-# With more sentences on metrics than this, the first screen has one for each question.
+# With more verdicts on declared metrics than this, one of each question is not folded.
 MOST_VERDICTS = 6
 
 
@@ -105,11 +108,12 @@ MOST_VERDICTS = 6
 class Findings:
     """Sentences of a report: what the data show, and what they do not.
 
-    `verdicts` are those on metrics, question by question; `uses` answer what a metric
-    may be used for; `warnings` name the degradations that metrics do not detect.
+    `verdicts` are those on metrics, question by question: on declared metrics, and on
+    explored ones; `uses` answer the questions that open the page; `warnings` name the
+    degradations that metrics do not detect.
     """
 
-    verdicts: tuple[tuple[ClaimText, ...], ...]
+    verdicts: tuple[tuple[list[ClaimText], list[ClaimText]], ...]
     uses: Mapping[str, tuple[ClaimText, ...]]
     methods: tuple[ClaimText, ...]
     warnings: tuple[str, ...]
@@ -128,8 +132,10 @@ class Findings:
     @property
     def _every(self) -> Iterable[ClaimText]:
         warnings = [(True, text) for text in self.warnings]
-        others = (*self.uses.values(), self.methods, *self.sections.values())
-        return chain(*self.verdicts, warnings, *others)
+        # The first answer sums up the verdicts.
+        uses = (own for key, own in self.uses.items() if key != "agree")
+        others = (*uses, self.methods, *self.sections.values())
+        return chain(*chain(*self.verdicts), warnings, *others)
 
 
 def findings(tables: Mapping[str, pd.DataFrame], confidence: float) -> Findings:
@@ -144,9 +150,15 @@ def findings(tables: Mapping[str, pd.DataFrame], confidence: float) -> Findings:
         # A plain text is a limit: the data do not show it.
         return tuple((False, one) if isinstance(one, str) else one for one in every)
 
+    verdicts = tuple(_called(question_claims, known))
+    uses = {key: claimed(claims) for key, claims in USES.items()}
+    if verdicts:
+        uses = {
+            key: own or ((False, word("unanswered", key)),) for key, own in uses.items()
+        }
     return Findings(
-        tuple(map(tuple, _called(question_claims, known))),
-        {key: claimed(claims) for key, claims in USES.items()},
+        verdicts,
+        uses,
         claimed(preferred_claims, label_claims),
         tuple(_called(findings_metrics.degradation_claims, known)),
         {key: claimed(*claims) for key, claims in SECTIONS.items()},
@@ -161,7 +173,7 @@ def all_figures(
     `cells` has the columns question, metric, story, method, human, score and
     higher_is_better; `more` adds the further figures.
     """
-    known = {**tables, "cells": cells}
+    known = {**tables, "tables": tables, "cells": cells}
     keys = [key for key, one in DECLARED.items() if more or not one.further]
     return [figure for key in keys for figure in _called(DRAWN[key], known)]
 
@@ -227,21 +239,39 @@ def sections_of(
     return [one for one in sections if one.sentences or one.figures]
 
 
+def sample_line(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return how many questions, outputs and answers there are; "" if unknown."""
+    numbers = zip(asked_of(tables), ("question", "method", "story"), strict=True)
+    questions, *outputs = [counted(n, noun) if n else "" for n, noun in numbers]
+    flow = tables.get("sample_flow")
+    if flow is None or not questions:
+        return ""
+    answers = []
+    for row in records(flow[flow["step"] == "analysed"]):
+        values = {"n": row["n_answers"], "answers": word("answers", row["source"])}
+        kind = "answers" if is_missing(row, "n_annotators") else "by annotators"
+        if kind == "by annotators":
+            values["annotators"] = counted(row["n_annotators"], "annotator")
+        answers.append(word("size", kind, **values))
+    parts = {"outputs": listed(filter(None, outputs), AND), "answers": listed(answers)}
+    return word("size", "asked", questions=questions, **parts)
+
+
 def opening_figure(drawn: Sequence[Figure]) -> Figure | None:
     """Return the figure of methods that opens a report without metrics, if any."""
     by_key = {figure.key: figure for figure in drawn}
     return next((by_key[key] for key in OPENING if key in by_key), None)
 
 
-def first_of_each(
-    questions: Sequence[Sequence[ClaimText]],
+def opened(
+    verdicts: Sequence[tuple[list[ClaimText], list[ClaimText]]],
 ) -> tuple[list[ClaimText], list[ClaimText]]:
-    """Return the sentences that open a page, and those that are folded below.
+    """Return the verdicts that are open on a page, and those that are folded.
 
-    Few sentences all stay open; of many, only the first of each question.
+    Those on declared metrics are open; of many, only the first of each question.
     """
-    every = list(chain.from_iterable(questions))
-    if len(every) <= MOST_VERDICTS:
-        return every, []
-    folded = [one for own in questions for one in own[1:]]
-    return [own[0] for own in questions], folded
+    named = [own for own, _explored in verdicts]
+    most = None if sum(map(len, named)) <= MOST_VERDICTS else 1
+    rest = [one for own in named for one in own[most:]] if most else []
+    rest += [one for _named, own in verdicts for one in own]
+    return [one for own in named for one in own[:most]], rest

@@ -13,7 +13,17 @@ from analysis.report.findings_metrics import degradation_text
 from analysis.report.findings_verdicts import COUNTED
 from analysis.report.language import counted
 from analysis.report.language import gettext as _
-from analysis.report.wording import MINUS, WORDS, number, per_cent, records, word
+from analysis.report.paper.layout import run_together
+from analysis.report.paper.letters import Way, metric_letters
+from analysis.report.wording import (
+    MINUS,
+    WORDS,
+    ResultTables,
+    number,
+    per_cent,
+    records,
+    word,
+)
 from analysis.statistics import named
 from analysis.verdicts import ABOVE, ACCURACIES, BELOW
 
@@ -28,7 +38,6 @@ SHOWN = {ABOVE: "above", BELOW: "below"}
 MOST_TICKS = 4
 MARGIN = 0.08
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-Way = tuple[str, str, str]  # statistic, level, source
 Rows = Mapping[str, Mapping[str, Any]]  # by metric
 
 
@@ -60,11 +69,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number: its text, interval, cluster, sort key, and finding."""
+    """One number: its text, interval, letters, sort key, and finding."""
 
     text: str = ""
     interval: str = ""
-    cluster: str = ""
+    letters: str = ""
     sorts: str = ""
     shows: str = ""
 
@@ -104,18 +113,18 @@ class Grid:
         return 6 * len(self.lines) * len(self.columns)
 
 
-def verdict_grids(verdicts: pd.DataFrame) -> list[Grid]:
+def verdict_grids(tables: ResultTables) -> list[Grid]:
     """Return a table of each question, the highest metric first, declared ones marked.
 
     Columns are the statistics, with the leading one first.
     """
     return [
-        _grid(str(question), records(rows))
-        for question, rows in verdicts.groupby("question", sort=True)
+        _grid(str(question), records(rows), tables)
+        for question, rows in tables["verdicts"].groupby("question", sort=True)
     ]
 
 
-def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
+def _grid(question: str, rows: list[dict[str, Any]], tables: ResultTables) -> Grid:
     by_way: dict[Way, dict[str, dict[str, Any]]] = {}
     for row in rows:
         way = str(row["statistic"]), str(row["level"]), str(row["source"])
@@ -144,13 +153,23 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
         return math.isnan(low), math.inf if math.isnan(value) else -value, name
 
     names = sorted(real, key=place)
-    shows = {way: _shows(by_way[way], way) for way in ways}
+    shows_n = {way: len(_counts(by_way[way], way)) > 1 for way in ways}
+    marks = {}
+    for way in ways:
+        values = {name: _number(by_way[way].get(name), "value") for name in names}
+        own = pd.Series(values, dtype=float)
+        marks[way] = metric_letters(tables, question, way, own)
     axis = _axis([first[name] for name in names if name in first], ways[0])
     lines = [
         Line(
             name,
             str(real[name]["role"]),
-            tuple(_cell(by_way[way].get(name), way, *shows[way]) for way in ways),
+            tuple(
+                _cell(
+                    by_way[way].get(name), way, marks[way].get(name, ""), shows_n[way]
+                )
+                for way in ways
+            ),
             _bar(axis, first.get(name)),
             misses.get(name, ""),
         )
@@ -208,15 +227,7 @@ def _n(own: Rows, way: Way) -> str:
     return counted(counts.pop(), noun) if len(counts) == 1 else word("counts", noun)
 
 
-def _shows(own: Rows, way: Way) -> tuple[bool, bool]:
-    """Tell whether the cells of a column have counts, and clusters."""
-    clusters = {_number(row, "cluster") for row in own.values()} - {math.nan}
-    return len(_counts(own, way)) > 1, len(clusters) > 1
-
-
-def _cell(
-    row: Mapping[str, Any] | None, way: Way, shows_n: bool, shows_cluster: bool
-) -> Cell:
+def _cell(row: Mapping[str, Any] | None, way: Way, letters: str, shows_n: bool) -> Cell:
     value, low, high = (_number(row, key) for key in ("value", "low", "high"))
     if row is None or math.isnan(value):
         return Cell(sorts="-9")
@@ -224,14 +235,9 @@ def _cell(
     parts = [_from_to([low, high], way)] if known else []
     if shows_n:
         parts.append(f"· {_number(row, _counted_in(way)):.0f}")
-    cluster = _number(row, "cluster")
-    return Cell(
-        _text(value, way),
-        " ".join(parts),
-        f"{cluster:.0f}" if cluster > 0 and shows_cluster else "",
-        f"{value:.5f}",
-        SHOWN.get(str(row["verdict"]), ""),
-    )
+    shown = SHOWN.get(str(row["verdict"]), "")
+    marks = run_together(letters)
+    return Cell(_text(value, way), " ".join(parts), marks, f"{value:.5f}", shown)
 
 
 def _text(value: float, way: Way) -> str:

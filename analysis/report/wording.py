@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from analysis.correlations.metric_differences import SIGNIFICANT
-from analysis.report.language import AND, SPACE, headed, listed
+from analysis.report.language import AND, SEMICOLON, SPACE, headed, listed
 from analysis.report.language import gettext as _
 from analysis.statistics import named
 
@@ -27,8 +27,20 @@ SMALLEST_P = 0.01
 MINUS = "\N{MINUS SIGN}"
 # More sentences on one topic than this become one.
 MOST_SENTENCES = 4
+# The most metrics that one sentence of the first screen names.
+MOST_NAMES = 3
+BOTH = ["question", "source"]
 Row = Mapping[str, Any]
 ResultTables = Mapping[str, pd.DataFrame]
+QUESTIONS = ("question", "dimension", "criterion")
+# Tables whose rows name the questions, methods and stories of people's answers.
+OF_PEOPLE = (
+    "agreement",
+    "method_means",
+    "method_win_rates",
+    "win_rates",
+    "ranking_leaderboard",
+)
 # Whether the data show it, and how it reads.
 ClaimText = tuple[bool, str]
 
@@ -55,6 +67,34 @@ def of_answers(question: object, source: object) -> str:
     """Name a question with the kind of its answers."""
     answers = word("answers", source)
     return _("{question} ({answers})", question=question, answers=answers)
+
+
+def question_names(rows: pd.DataFrame) -> Callable[[object, object], str]:
+    """Return a function that names a question, with its answers if there are several.
+
+    `rows` have a question and a source.
+    """
+    kinds = rows.groupby("question")["source"].nunique()
+    several = {str(question) for question in kinds[kinds > 1].index}
+
+    def title(question: object, source: object) -> str:
+        name = str(question)
+        return of_answers(name, source) if name in several else name
+
+    return title
+
+
+def metric_of(metric: object, question: object, beside: str = "") -> str:
+    """Name a metric with its question, and what is beside it."""
+    kind = "beside" if beside else "question"
+    return word("named", kind, metric=metric, question=question, beside=beside)
+
+
+def names_of(names: Sequence[str]) -> str:
+    """Join the names of metrics; of many, some and how many more there are."""
+    first = listed(names[:MOST_NAMES], SEMICOLON)
+    n = len(names) - MOST_NAMES
+    return word("named", "more", names=first, n=n) if n > 0 else first
 
 
 def at_level(question: object, level: str) -> str:
@@ -197,3 +237,19 @@ def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
         {str(key): value for key, value in row.items()}
         for row in rows.astype(object).to_dict("records")
     ]
+
+
+def asked_of(tables: ResultTables) -> tuple[int, int, int]:
+    """Return the numbers of questions, methods and stories; 0 where unknown."""
+    people = [tables[name] for name in OF_PEOPLE if name in tables]
+    stories = [one["n_stories"].max() for one in tables.values() if "n_stories" in one]
+    known = (int(n) for n in stories if not pd.isna(n))
+    questions, methods = (names_in(people, c) for c in (QUESTIONS, ("method",)))
+    return len(questions), len(methods), max(known, default=0)
+
+
+def names_in(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> set[str]:
+    """Return the names in some columns, wherever they are."""
+    return {
+        str(x) for one in frames for c in columns if c in one for x in one[c].unique()
+    }

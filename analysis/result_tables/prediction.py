@@ -23,7 +23,7 @@ from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import CLUSTERS, parts_drawn
 from analysis.results import NAN, Array, Counts, TableRow
 from analysis.sentences import counted, sentence
-from analysis.verdicts import ABOVE
+from analysis.verdicts import leading_metrics
 
 TABLE = "prediction_powered"
 SAVED = "saved"
@@ -49,6 +49,8 @@ def add_predictions(
     found: TableCollector,
 ) -> None:
     """Add what each metric saves, and estimates by the declared or leading metric."""
+    known_verdicts = found.rows.get("verdicts")
+    verdicts = pd.DataFrame(known_verdicts) if known_verdicts else None
     cells = table.cells[table.cells["story"] != ""]
     of_metric = {str(name): rows for name, rows in cells.groupby("metric", sort=False)}
     for question in questions:
@@ -77,27 +79,11 @@ def add_predictions(
         if source not in OWN:
             continue
         known = {str(row["metric"]): row["rho_squared"] for row in saved}
-        for metric in default_metrics(found.rows["verdicts"], question.name, source):
+        for metric in leading_metrics(verdicts, question.name, source):
             if metric in frames:
                 about = {"metric": metric, "rho_squared": known[metric]}
                 rows = _estimates(question, frames[metric], found)
                 found.extend(TABLE, [row | about for row in rows])
-
-
-def default_metrics(
-    verdicts: list[TableRow], question: str, source: str
-) -> tuple[str, ...]:
-    """Return the declared metrics of a question, or else the leading one."""
-    rows = [
-        row
-        for row in verdicts
-        if row["leads"]
-        and row["role"] != "baseline"
-        and (row["question"], row["source"]) == (question, source)
-    ]
-    declared = tuple(str(row["metric"]) for row in rows if row["role"] == "declared")
-    rows.sort(key=lambda row: (row["verdict"] != ABOVE, -float(str(row["value"]))))
-    return declared or tuple(str(row["metric"]) for row in rows[:1])
 
 
 class Frame:

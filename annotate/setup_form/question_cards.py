@@ -67,7 +67,7 @@ class QuestionCards(FieldMaker):
         )
         epsilon = self.one(
             f"{name}.epsilon",
-            label="ε",
+            label=_("Margin (ε)"),
             help=_(
                 "From 0 to 1, such as 0.1: the metric may be this much worse than an "
                 "annotator and still replace one."

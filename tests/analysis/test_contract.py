@@ -660,7 +660,8 @@ def test_sentences_on_metrics_follow_from_verdict_rows(run):
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))
     table = pd.DataFrame(told["tables"]["verdicts"])
     assert not table.empty
-    words = list(itertools.chain.from_iterable(question_claims(table)))
+    every = itertools.chain.from_iterable(question_claims(table))
+    words = list(itertools.chain.from_iterable(every))
     assert {table.loc[i, "verdict"] for i in table.index} >= {"cannot be told", ""}
     for shown, text in words:
         assert text in told["claims" if shown else "limits"]

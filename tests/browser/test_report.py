@@ -152,6 +152,17 @@ def test_pages_are_accessible_and_do_not_overflow(opened):
     assert violations_of_both_themes(opened) == []
 
 
+@pytest.mark.browser
+def test_questions_are_answered_on_the_first_screen(opened):
+    heads = opened.locator(".uses section:has(li) h2").all_inner_texts()
+    assert heads[0] == "Do the scores agree with people?"
+    assert len(heads) == 4
+    bottom = "document.querySelector('.uses').getBoundingClientRect().bottom"
+    for width, height, screens in ((1440, 900, 1), (1280, 720, 1), (390, 844, 2)):
+        opened.set_viewport_size({"width": width, "height": height})
+        assert opened.evaluate(bottom) <= screens * height
+
+
 FIRST_TICK = "document.querySelector('#coefficients-0 .xtick text')"
 
 

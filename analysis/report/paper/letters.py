@@ -1,13 +1,16 @@
 """Letters for names that do not differ significantly."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from analysis.correlations.metric_differences import SIGNIFICANT
+from analysis.options import KNOWN_COEFFICIENTS
+from analysis.report.wording import ResultTables
 
-# More groups have no letters; splitting gives up far above.
-MOST_LETTERS, MOST_GROUPS = 26, 500
+# More groups have no letters; splitting gives up above.
+MOST_LETTERS, MOST_GROUPS = 26, 100
+Way = tuple[str, str, str]  # statistic, level, source
 
 
 def pairs_apart(
@@ -32,31 +35,57 @@ def letters(
     >>> letters(["a", "b", "c"], [frozenset("ac")])
     {'a': 'a', 'b': 'ab', 'c': 'b'}
     """
-    groups = [frozenset(ordered)]
+    # A group is a set of bits, one for each name.
+    bit = {name: 1 << i for i, name in enumerate(ordered)}
+    groups = [(1 << len(ordered)) - 1]
     for pair in sorted(apart, key=sorted):
-        if not pair <= frozenset(ordered):
+        if not pair <= bit.keys():
             continue
-        split = (
-            part
-            for group in groups
-            for part in ([group - {one} for one in pair] if pair <= group else [group])
-        )
-        groups = _largest(split)
+        both = sum(bit[name] for name in pair)
+        whole = [group for group in groups if group & both != both]
+        for part in (g & ~bit[x] for g in groups if g & both == both for x in pair):
+            if not any(part & other == part for other in whole):
+                whole = [other for other in whole if other & part != other]
+                whole.append(part)
+        groups = whole
         if len(groups) > MOST_GROUPS:
             return {}
-    place = {name: i for i, name in enumerate(ordered)}
-    groups.sort(key=lambda group: sorted(place[name] for name in group))
     if not 1 < len(groups) <= MOST_LETTERS:
         return {}
+    # In the order of their names, first to last.
+    groups.sort(key=lambda group: [i for i, x in enumerate(ordered) if group & bit[x]])
     return {
         name: "".join(
-            chr(ord("a") + i) for i, group in enumerate(groups) if name in group
+            chr(ord("a") + i) for i, group in enumerate(groups) if group & bit[name]
         )
         for name in ordered
     }
 
 
-def _largest(groups: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """Return the groups that no other one contains."""
-    found = list(dict.fromkeys(groups))
-    return [one for one in found if not any(one < other for other in found)]
+def compared(tables: ResultTables, question: str, way: Way) -> pd.DataFrame:
+    """Return the tests between metrics of a question by one statistic."""
+    statistic, level, source = way
+    name = "accuracy_comparisons"
+    keys = {"question": question, "source": source, "statistic": statistic}
+    if statistic in KNOWN_COEFFICIENTS:
+        name = "metric_comparisons"
+        keys = {"dimension": question, "level": level, "coefficient": statistic}
+    rows = tables.get(name)
+    if rows is None or rows.empty:
+        return pd.DataFrame(columns=["metric_a", "metric_b", "p_value", "p_adjusted"])
+    for column, value in keys.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def metric_letters(
+    tables: ResultTables, question: str, way: Way, values: "pd.Series[float]"
+) -> dict[str, str]:
+    """Return the letters of metrics, whose `values` are indexed by name.
+
+    Empty if no pair was tested.
+    """
+    rows = compared(tables, question, way)
+    apart, is_tested = pairs_apart(rows, ("metric_a", "metric_b"))
+    ordered = values.dropna().sort_values(ascending=False, kind="stable").index
+    return letters([str(name) for name in ordered], apart) if is_tested else {}

@@ -1,6 +1,6 @@
 """Tables of metrics: their agreement with people, and beside one annotator."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ from analysis.report.paper.layout import (
     estimate,
     spread,
 )
-from analysis.report.paper.letters import letters, pairs_apart
+from analysis.report.paper.letters import metric_letters
 from analysis.report.wording import (
     ResultTables,
     Row,
@@ -90,7 +90,11 @@ def _at_level(
     for question in questions:
         for coefficient in coefficients:
             own = groups.get((question, coefficient), {})
-            marks = _letters(tables, own, (question, level, coefficient), metrics)
+            values = pd.Series(
+                {m: own[m]["value"] for m in metrics if m in own}, dtype=float
+            )
+            way = str(coefficient), level, "ratings"
+            marks = metric_letters(tables, question, way, values)
             has_letters |= bool(marks)
             for metric in metrics:
                 is_bold = (question, metric) in pairs
@@ -187,24 +191,6 @@ def _cell(
     if metric not in rows:
         return Cell(reason=NO_SCORES)
     return estimate(rows[metric], letters=marks.get(metric, ""), is_bold=is_bold)
-
-
-def _letters(
-    tables: ResultTables,
-    own: Mapping[str, Row],
-    key: tuple[str, str, str],
-    metrics: Sequence[str],
-) -> dict[str, str]:
-    """Return the letters of the metrics with a value; none if no pair was tested."""
-    if "metric_comparisons" not in tables or not own:
-        return {}
-    rows = tables["metric_comparisons"]
-    for column, value in zip(("dimension", "level", "coefficient"), key, strict=True):
-        rows = rows[rows[column] == value]
-    apart, is_tested = pairs_apart(rows, ("metric_a", "metric_b"))
-    known = [m for m in metrics if m in own and own[m]["value"] == own[m]["value"]]
-    known.sort(key=lambda metric: -own[metric]["value"])
-    return letters(known, apart) if is_tested else {}
 
 
 # Beside one annotator -----------------------------------------------------------------

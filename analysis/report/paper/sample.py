@@ -10,7 +10,16 @@ from analysis.reading.scores import BASELINES
 from analysis.report.metric_order import levels_in
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable, spread
 from analysis.report.paper.metrics import declared
-from analysis.report.wording import ResultTables, name_of, number, records, word
+from analysis.report.wording import (
+    OF_PEOPLE,
+    QUESTIONS,
+    ResultTables,
+    name_of,
+    names_in,
+    number,
+    records,
+    word,
+)
 from analysis.sentences import counted
 
 UNKNOWN = "Not known of means over raters."
@@ -138,15 +147,6 @@ def _line(title: str, rows: pd.DataFrame, columns: list[str]) -> Iterator[Line]:
 
 # The methods paragraph ----------------------------------------------------------------
 
-QUESTIONS = ("question", "dimension", "criterion")
-# Tables whose rows name the questions, methods and stories of people's answers.
-OF_PEOPLE = (
-    "agreement",
-    "method_means",
-    "method_win_rates",
-    "win_rates",
-    "ranking_leaderboard",
-)
 # What LaTeX replaces by a reference.
 OF_FAMILIES = "the families of the table of tests"
 PROGRAMS = ("python", "numpy", "scipy", "pandas")
@@ -169,9 +169,9 @@ def _sample(tables: ResultTables) -> Iterator[str]:
     is_of_people = flow["source"] == "people"
     yield from _invited(flow[is_of_people])
     people = [tables[name] for name in OF_PEOPLE if name in tables]
-    methods = _names(people, ("method",))
+    methods = names_in(people, ("method",))
     outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
-    asked = counted(len(_names(people, QUESTIONS)), "question")
+    asked = counted(len(names_in(people, QUESTIONS)), "question")
     stories = [
         int(n)
         for one in people
@@ -194,17 +194,13 @@ def _sample(tables: ResultTables) -> Iterator[str]:
 
 def _invited(flow: pd.DataFrame) -> Iterator[str]:
     """Yield the way from invited people to their ratings, with who was left out."""
-    if flow.empty:
+    people = {row["step"]: row["n_annotators"] for row in records(flow)}
+    if "invited" not in people:
         return
-    steps = {row["step"]: row for row in records(flow)}
-    invited, agreed, answered = (
-        steps[step] for step in ("invited", "consented", "answered")
-    )
     reasons = "; ".join(_left_out(flow))
     yield (
-        f"Of {invited['n_annotators']} people invited, {agreed['n_annotators']} "
-        f"consented and {answered['n_annotators']} submitted {answered['n_answers']} "
-        "ratings, training and checks included"
+        f"Of {people['invited']} people invited, {people['consented']} consented and "
+        f"{people['answered']} submitted ratings"
         f"{f'; left out were {reasons}' if reasons else ''}."
     )
 
@@ -222,12 +218,6 @@ def _left_out(flow: pd.DataFrame) -> Iterator[str]:
 
 def _first(rows: pd.DataFrame, columns: Sequence[str]) -> str:
     return next(name for name in columns if name in rows)
-
-
-def _names(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> set[str]:
-    return {
-        str(x) for one in frames for c in columns if c in one for x in one[c].unique()
-    }
 
 
 def _agreement(tables: ResultTables) -> Iterator[str]:
@@ -251,7 +241,7 @@ def _agreement(tables: ResultTables) -> Iterator[str]:
 
 def _metrics(tables: ResultTables) -> Iterator[str]:
     scored = [tables[n] for n in ("correlations", "pairwise_accuracy") if n in tables]
-    metrics = _names(scored, ("metric",)) - {*BASELINES}
+    metrics = names_in(scored, ("metric",)) - {*BASELINES}
     if not metrics:
         return
     pairs = declared(tables)

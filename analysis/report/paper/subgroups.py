@@ -55,9 +55,9 @@ def heat_tables(tables: ResultTables, percent: str) -> Iterator[PaperTable]:
         n, title = n + 1, str(tag).replace("_", " ")
         columns = (Column(ALL), *(Column(str(g), group=title) for g in groups))
         caption = (
-            f"Pairwise prediction accuracy by question and {title}: the share of pairs "
-            "that people decide on which the metric agrees (ties of the metric count "
-            "half, chance .50). Darker is higher, white is at or below chance. "
+            f"Half pairwise accuracy by question and {title}: the share of pairs that "
+            "people decide on which the metric agrees (ties of the metric count half, "
+            "chance .50). Darker is higher, white is at or below chance. "
             f"{intervals(percent, own['drawn'])}"
         )
         yield PaperTable(

@@ -33,27 +33,31 @@ def test_analyses_of_people_have_no_verdicts(people):
         _ = people.verdicts
 
 
+def claims(report):
+    every = chain.from_iterable(question_claims(report.verdicts))
+    return list(chain.from_iterable(every))
+
+
 @pytest.mark.slow
 def test_text_says_what_the_verdicts_say_and_names_the_tables(report):
     title, *said, tables = repr(report).splitlines()
     assert title == "Report: how well metrics agree with people"
-    told = chain.from_iterable(question_claims(report.verdicts))
-    assert said == [text for _shown, text in told]
+    assert said == [text for _shown, text in claims(report)]
     assert tables == f"Tables: {', '.join(report)}"
 
 
 def test_html_has_every_sentence_and_every_cell(report):
     html = report._repr_html_()
     words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", html))
-    for _shown, text in chain.from_iterable(question_claims(report.verdicts)):
+    for _shown, text in claims(report):
         assert text in words
-    grids = verdict_grids(report.verdicts)
+    grids = verdict_grids(report.tables)
     assert html.count("<table>") == len(grids) == 2
     for grid in grids:
         for line in (*grid.lines, *grid.references):
             told = [f"{line.name} (declared)" if line.role == "declared" else line.name]
             for cell in line.cells:
-                told += [cell.text, cell.cluster, cell.interval]
+                told += [cell.text, cell.letters, cell.interval]
             assert " ".join(filter(None, told)) in words
 
 

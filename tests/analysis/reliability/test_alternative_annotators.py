@@ -21,7 +21,7 @@ SETS = {
     "lesion": (False, 0.15),
 }
 NAN = float("nan")
-FEW = "0 annotators with 20 items of 5 stories; at least three are needed"
+FEW = "0 of 5 annotators have 20 items of 5 stories; three are needed"
 
 
 def compared(votes, labels, epsilon, story=None, *, nominal=False, **options):

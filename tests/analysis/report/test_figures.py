@@ -12,10 +12,8 @@ import plotly.graph_objects as go
 import pytest
 
 from analysis.report.figure import DECLARED, DRAWN
-from analysis.report.figures_metrics import MOST_LINES, pair_dots
-from analysis.report.figures_outputs import MOST_SCATTERS, scatters
+from analysis.report.figures_metrics import pair_dots
 from analysis.report.figures_planning import power_curves
-from analysis.report.metric_order import metric_ranks
 from analysis.report.sections import SECTIONS, all_figures
 from analysis.statistics import COLUMNS
 
@@ -103,7 +101,6 @@ def row(**changes):
 
 # By table the key of its figure, and rows.
 FURTHER = {
-    "spa": ("spa", [BASE, row(**EMPTY | {"metric": "l"})]),
     "calibration": (
         "calibration",
         [
@@ -287,41 +284,6 @@ def test_matrix_has_a_panel_for_each_level_and_marks_doubt():
     assert plot["data"][0]["colorscale"][-1][1] == "#2166ac"
 
 
-def test_ranks_are_drawn_by_level_and_coefficient():
-    rows = correlations(
-        *[
-            {"metric": m, "level": level, "value": v}
-            for level, order in (("story", "abc"), ("pooled", "bca"))
-            for m, v in zip(order, (0.9, 0.5, 0.1), strict=True)
-        ],
-        {"metric": "d", "level": "story"},
-    )
-    ranks = metric_ranks(rows, None, "beauty")
-    assert ranks["story τ"].to_dict() == {"a": 1, "b": 2, "c": 3}
-    assert ranks["pooled τ"].to_dict() == {"a": 3, "b": 1, "c": 2}
-    plot = drawn(figures(correlations=rows)["ranks"])
-    assert [trace["y"] for trace in plot["data"][:3]] == [[1, 3], [2, 1], [3, 2]]
-    assert plot["layout"]["yaxis2"]["ticktext"] == ["a", "b", "c"]
-
-
-def test_highest_metrics_are_ranked_when_there_are_many():
-    changes = [
-        {"metric": f"m{i:02}", "level": level, "value": turn * i / 50}
-        for i in range(MOST_LINES + 9)
-        for level, turn in (("story", 1), ("pooled", -1))
-    ]
-    figure = figures(correlations=correlations(*changes))["ranks"]
-    assert f"the {MOST_LINES} highest metrics of the left column" in figure.caption
-    lines = [trace for trace in drawn(figure)["data"] if "name" in trace]
-    last = MOST_LINES + 8
-    assert [line["name"] for line in lines][:2] == [f"m{last}", f"m{last - 1}"]
-    assert len(lines) == MOST_LINES
-    # The highest by the first column stands last by the second, still in the drawing.
-    assert lines[0]["y"] == [1, MOST_LINES + 9]
-    low, high = drawn(figure)["layout"]["yaxis"]["range"]
-    assert low > MOST_LINES + 9 > high
-
-
 def test_constant_baseline_is_not_in_the_pair_figure():
     row = {
         "question": "q",
@@ -419,46 +381,13 @@ def test_names_are_drawn_as_text_and_cannot_end_the_script(name):
         win_rates=wins([name, "B"]),
         **further,
     )
-    assert len(found) == 7 + len(FURTHER)
+    assert len(found) == 5 + len(FURTHER)
     for figure in found.values():
         for i, panel in enumerate(figure.panels):
             assert "<" not in panel.plot
             text = json.dumps(drawn(figure, i))
             assert name not in text.replace(escaped, "")
     assert escaped in found["coefficients"].panels[0].plot.replace("\\u003c", "<")
-
-
-def test_best_metrics_are_drawn_when_there_are_many():
-    questions = [f"q{i}" for i in range(MOST_SCATTERS // 3 + 1)]
-    rows = correlations(
-        *[
-            {"dimension": q, "metric": k, "value": v}
-            for q in questions
-            for k, v in (("a", 0.1), ("b", 0.3), ("c", 0.2))
-        ]
-    )
-    few = scatters(points(questions[:-1], "abc"), rows)
-    assert [len(figure.panels) for figure in few] == [3] * (len(questions) - 1)
-    assert few[0].caption == "Each point is a method: the mean over its outputs."
-    (many,) = scatters(points(questions, "abc"), rows)
-    assert [panel.title for panel in many.panels] == [f"{q}: b" for q in questions]
-    assert many.caption.endswith("Only the best metric of each question is drawn.")
-
-
-def test_intervals_of_people_are_drawn_only_when_the_means_are_the_same():
-    cells = points(("beauty",), ("k",))
-    means = pd.DataFrame(
-        {
-            "dimension": "beauty",
-            "method": ["A", "B"],
-            "mean": [0.0, 1.4],
-            "low": [-0.5, 1.0],
-            "high": [0.5, 2.0],
-        }
-    )
-    (found,) = scatters(cells, None, means)
-    bars = drawn(found)["data"][0]["error_y"]
-    assert (bars["array"], bars["arrayminus"]) == ([0.5, 0], [0.5, 0])
 
 
 # Size ---------------------------------------------------------------------------------

@@ -12,11 +12,10 @@ from analysis.__main__ import main
 from analysis.report.figures_verdicts import MOST_METRICS, MOST_NUMBERS, p_matrices
 
 
-def verdicts(values, way=("kendall", "method", "ratings"), clusters=None, question="q"):
+def verdicts(values, way=("kendall", "method", "ratings"), question="q"):
     rows = pd.DataFrame({"metric": list(values), "value": list(values.values())})
     rows["question"], rows["role"], rows["leads"] = question, "exploratory", True
     rows["statistic"], rows["level"], rows["source"] = way
-    rows["cluster"] = clusters or 1.0
     return rows
 
 
@@ -30,8 +29,13 @@ def compared(metrics, p=0.2, adjusted=0.6, **keys):
     )
 
 
+def matrices(rows, comparisons=None, accuracy=None):
+    tables = {"metric_comparisons": comparisons, "accuracy_comparisons": accuracy}
+    return p_matrices(rows, {k: v for k, v in tables.items() if v is not None})
+
+
 def drawn(*tables):
-    (figure,) = p_matrices(*tables)
+    (figure,) = matrices(*tables)
     plot = json.loads(figure.panels[0].plot)
     go.Figure(plot)
     return figure, plot["data"][0], plot["layout"]
@@ -43,8 +47,8 @@ def test_p_values_are_above_the_diagonal_and_adjusted_below():
     table["p_value"] = [0.04, 0.009, 0.3]  # a b, a c, b c
     table["p_adjusted"] = [0.08, 0.0004, 1.0]
     figure, cells, layout = drawn(rows, table)
-    assert layout["yaxis"]["ticktext"] == ["b", "c", "a"]
-    assert layout["xaxis"]["ticktext"] == ["b", "c", "a"]
+    names = ["b · ab", "c · a", "a · b"]
+    assert layout["yaxis"]["ticktext"] == layout["xaxis"]["ticktext"] == names
     assert cells["text"] == [
         ["", ".30", ".040"],
         ["1", "", ".009"],
@@ -55,16 +59,16 @@ def test_p_values_are_above_the_diagonal_and_adjusted_below():
     assert figure.tables == ("metric_comparisons",)
 
 
-def test_clusters_are_shown_when_they_differ():
-    rows = verdicts(
-        {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, clusters=[1, 1, 2, np.nan]
-    )
-    figure, _cells, layout = drawn(rows, compared("abcd"))
-    assert layout["yaxis"]["ticktext"] == ["a · 1", "b · 1", "c · 2", "d"]
-    assert "is the cluster" in figure.caption
-    figure, _cells, layout = drawn(rows.assign(cluster=1), compared("abcd"))
+def test_letters_are_shown_when_metrics_differ():
+    rows = verdicts({"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5})
+    table = compared("abcd")
+    figure, _cells, layout = drawn(rows, table)
     assert layout["xaxis"]["ticktext"] == list("abcd")
-    assert "is the cluster" not in figure.caption
+    assert "letter" not in figure.caption
+    table.loc[1, "p_adjusted"] = 0.01  # a and c
+    figure, _cells, layout = drawn(rows, table)
+    assert layout["yaxis"]["ticktext"] == ["a · a", "b · ab", "c · b", "d · ab"]
+    assert "share a letter" in figure.caption
 
 
 def test_tests_are_those_of_the_leading_statistic_and_answers():
@@ -92,12 +96,12 @@ def test_tests_are_those_of_the_leading_statistic_and_answers():
 
 def test_baselines_untested_pairs_and_two_metrics_are_not_drawn():
     rows = verdicts(dict.fromkeys("abc", 1.0))
-    assert p_matrices(rows, compared("abc", p=np.nan)) == []
-    assert p_matrices(rows, None) == []
-    assert p_matrices(rows[:2], compared("ab")) == []
-    assert p_matrices(rows.assign(leads=False), compared("abc")) == []
+    assert matrices(rows, compared("abc", p=np.nan)) == []
+    assert matrices(rows, None) == []
+    assert matrices(rows[:2], compared("ab")) == []
+    assert matrices(rows.assign(leads=False), compared("abc")) == []
     one = rows.assign(role=["exploratory", "exploratory", "baseline"])
-    assert p_matrices(one, compared("abc")) == []
+    assert matrices(one, compared("abc")) == []
 
 
 @pytest.mark.parametrize("n", [13, 72])

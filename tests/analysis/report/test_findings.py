@@ -86,30 +86,18 @@ def test_undefined_agreement_gives_its_reason_once():
     )
 
 
-def test_intervals_with_0_are_counted_on_both_sides_of_it():
-    table = correlations(
-        {},
-        NOISE,
-        NOISE | {"value": -0.1},
-        {"value": -0.5, "low": -0.8, "high": -0.1},
-        {"low": NAN, "high": NAN},
-    )
-    around, last = limits({"correlations": table})
-    assert around == "2 of 4 coefficients have an interval that includes 0."
-    assert last.startswith("Intervals come from this study's answers")
-
-
 def test_sentences_on_metrics_are_separate():
     rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
     found = verdict_rows({"correlations": correlations(*rows)})
     table = pd.DataFrame(found, columns=COLUMNS["verdicts"])
     result = findings({"verdicts": table, "agreement": agreement()}, 0.95)
-    ((is_shown, first),), ((is_second, second),) = result.verdicts
+    (_, [(is_shown, first)]), (_, [(is_second, second)]) = result.verdicts
     assert is_shown
     assert is_second
     people = tuple(text for _, text in result.sections["people"])
     assert len(people) == 1
     assert result.shown == (first, second, *people)
+    assert result.uses["agree"][0][1].startswith("Better than chance: aesthetic (a;")
 
 
 def test_sentences_are_in_one_section_each():

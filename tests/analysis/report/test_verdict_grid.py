@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.report.verdict_grid import MOST_TICKS, axis_of, verdict_grids
+from analysis.report import verdict_grid
+from analysis.report.verdict_grid import MOST_TICKS, axis_of
 from tests.analysis.test_verdicts import (
     BELOW,
     NAN,
@@ -17,6 +18,10 @@ from tests.analysis.test_verdicts import (
     pairwise,
     verdicts,
 )
+
+
+def verdict_grids(table, **comparisons):
+    return verdict_grid.verdict_grids({"verdicts": table, **comparisons})
 
 
 def column(grid, title):
@@ -75,8 +80,8 @@ def test_chance_and_one_annotator_are_rows_beside_the_metrics():
     assert [line.name for line in alone.references] == ["Chance"]
 
 
-@pytest.mark.parametrize(("p_value", "clusters"), [(0.01, ["1", "2"]), (0.5, ["", ""])])
-def test_clusters_are_shown_when_tests_separate_metrics(p_value, clusters):
+@pytest.mark.parametrize(("p_value", "letters"), [(0.01, ["a", "b"]), (0.5, ["", ""])])
+def test_letters_are_shown_when_tests_separate_metrics(p_value, letters):
     values = {"csd": 0.7, "fid": 0.6}
     tests = compared(
         values,
@@ -86,9 +91,10 @@ def test_clusters_are_shown_when_tests_separate_metrics(p_value, clusters):
         statistic="ppa_half",
     )
     rows = [{"metric": name, "ppa_half": value} for name, value in values.items()]
-    table = verdicts(pairwise_accuracy=pairwise(*rows), accuracy_comparisons=tests)
-    found = cells(verdict_grids(table)[0], "PPA half")
-    assert [found[name].cluster for name in values] == clusters
+    table = verdicts(pairwise_accuracy=pairwise(*rows))
+    (grid,) = verdict_grids(table, accuracy_comparisons=tests)
+    found = cells(grid, "PPA half")
+    assert [found[name].letters for name in values] == letters
 
 
 def test_cells_below_chance_are_marked_and_undefined_ones_empty():

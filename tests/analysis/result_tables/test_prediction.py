@@ -9,10 +9,10 @@ from analysis.options import AlignOptions
 from analysis.questions import chosen_questions, kept_scores, rated_questions
 from analysis.rankings.win_rates import method_win_rates
 from analysis.reading.story_tags import without_probabilities
-from analysis.report.findings_saving import save_claims
+from analysis.report.findings_uses import save_claims
 from analysis.report.sections import all_figures
 from analysis.result_tables.contract import TableCollector
-from analysis.result_tables.prediction import add_predictions, default_metrics
+from analysis.result_tables.prediction import add_predictions
 from analysis.sentences import Notes
 
 STORIES, METHODS = [f"s{i:02}" for i in range(24)], list("abc")
@@ -250,16 +250,3 @@ def test_figure_is_drawn_only_beside_stories_without_ratings(tables):
         table = powered(tables, drawn(), rated=rated)
         figures = all_figures({"prediction_powered": table}, pd.DataFrame())
         assert [one.key for one in figures] == ["powered"] * n
-
-
-def test_leading_metric_is_the_default_without_a_declared_one():
-    rows = [
-        verdict("constant", "baseline", 0.9),
-        verdict("one", "exploratory", 0.6),
-        verdict("two", "exploratory", 0.7),
-        verdict("three", "exploratory", 0.8, "cannot be told"),
-    ]
-    assert default_metrics(rows, "look", "ratings") == ("two",)
-    rows.append(verdict("four", "declared", 0.5, "cannot be told"))
-    assert default_metrics(rows, "look", "ratings") == ("four",)
-    assert default_metrics(rows, "plot", "ratings") == ()
