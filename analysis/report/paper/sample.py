@@ -212,7 +212,8 @@ def _left_out(flow: pd.DataFrame) -> Iterator[str]:
         what = f"{row['n_answers']} {answers}"
         if pd.isna(row["n_answers"]):
             n = row["n_annotators"]
-            what = f"some {answers}" if pd.isna(n) else f"{n} people"
+            people = counted(int(n), "person", "people") if not pd.isna(n) else ""
+            what = people or f"some {answers}"
         yield f"{what} ({row['reason']})"
 
 

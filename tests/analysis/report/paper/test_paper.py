@@ -288,8 +288,9 @@ def test_paragraph_says_which_people_and_ratings_were_left_out():
         ("people", "invited", "", 9, NAN),
         ("people", "left out", "consent refused", 2, NAN),
         ("people", "consented", "", 7, NAN),
-        ("people", "answered", "", 6, 60),
-        ("people", "left out", "too fast", 1, 10),
+        ("people", "left out", "no rating submitted", 1, NAN),
+        ("people", "answered", "", 6, NAN),
+        ("ratings", "left out", "too fast", 1, 10),
         ("ratings", "analysed", "", 5, 50),
     ]
     columns = ["source", "step", "reason", "n_annotators", "n_answers"]
@@ -298,10 +299,11 @@ def test_paragraph_says_which_people_and_ratings_were_left_out():
     run = {"confidence": "0.95", "resamples": "0", "plumbline": "1"}
     text = paragraph({"sample_flow": rows.assign(**counts)}, run)
     assert text.startswith(
-        "Of 9 people invited, 7 consented and 6 submitted 60 ratings, training and "
-        "checks included; left out were 2 people (consent refused); 10 ratings (too "
-        "fast). 50 ratings by 5 annotators"
+        "Of 9 people invited, 7 consented and 6 submitted ratings; left out were 2 "
+        "people (consent refused); 1 person (no rating submitted). 50 ratings by 5 "
+        "annotators"
     )
+    assert "Left out were 10 ratings (too fast)." in text
 
 
 def test_annotators_of_one_test_are_one_family():
