@@ -171,7 +171,10 @@ def test_rankings_keep_ties_and_close_gaps(tmp_path, capsys):
         ),
         ("01,Alder,quality,R1,2,\n", "rankings.csv:10: .*line 2 has the same"),
         ("01,Elm,quality,R1,best,\n", "rankings.csv:10: rank: best: expected a whole"),
-        ("01,Elm,quality,R1,,\n", "rankings.csv:10: rank: expected a whole number"),
+        (
+            "01,Elm,quality,R1,,\n",
+            "rankings.csv:10: rank: .empty.: expected a whole number",
+        ),
         (
             "".join(f"02,M{n},quality,R1,{n},\n" for n in range(1, 11)),
             "rankings.csv:10: method: 10 methods: expected a ranking of at most 9",
