@@ -3,8 +3,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import TABLE
-from analysis.commands.option_values import scale, split_names
+from analysis.commands.arguments import TABLE, wide_options
+from analysis.commands.option_values import scale
 from analysis.problems import InputError
 from annotate.imported_judgements.answer_rows import question_texts
 from annotate.imported_judgements.importing import import_answers
@@ -42,23 +42,7 @@ class Command(ImportCommand):
             metavar="LOW:HIGH",
             help="lowest and highest rating; default 0:4",
         )
-        parser.add_argument(
-            "--wide", action="store_true", help="one column for each dimension"
-        )
-        parser.add_argument(
-            "--method-column", default="method", help="method column of a wide table"
-        )
-        parser.add_argument(
-            "--story-column", default="story", help="story column of a wide table"
-        )
-        parser.add_argument(
-            "--value-columns",
-            type=split_names,
-            default=(),
-            metavar='"A,B"',
-            help="columns of a wide table that are questions even if they look like "
-            "ids or times",
-        )
+        wide_options(parser)
         parser.add_argument(
             "--questions",
             type=Path,
