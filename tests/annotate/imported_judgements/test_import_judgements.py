@@ -148,33 +148,21 @@ def test_rankings_keep_ties_and_close_gaps(tmp_path, capsys):
     study = Study.objects.get()
     assert problems(study) == []
     frame = study_tables.answers_frame(study, "rankings")
-    columns = ["annotator", "criterion", "method", "rank"]
-    assert sorted(frame[columns].itertuples(index=False, name=None)) == [
-        ("R1", "quality", "Alder", 1),
-        ("R1", "quality", "Birch", 2),
-        ("R1", "quality", "Cedar", 2),
-        ("R1", "realism", "Alder", 2),
-        ("R1", "realism", "Birch", 1),
-        ("R1", "realism", "Cedar", 3),
-        ("R2", "quality", "Alder", 1),
-        ("R2", "quality", "Birch", 2),
-    ]
+    given = frame.groupby(["annotator", "criterion"])
+    ranks = {key: dict(own[["method", "rank"]].to_numpy()) for key, own in given}
+    assert ranks == {
+        ("R1", "quality"): {"Alder": 1, "Birch": 2, "Cedar": 2},
+        ("R1", "realism"): {"Birch": 1, "Alder": 2, "Cedar": 3},
+        ("R2", "quality"): {"Alder": 1, "Birch": 2},
+    }
     assert set(frame["place"]) == {""}
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (
-            "01,Elm,quality,R3,1,\n",
-            "rankings.csv:10: method: Elm: expected two or more",
-        ),
-        ("01,Alder,quality,R1,2,\n", "rankings.csv:10: .*line 2 has the same"),
-        ("01,Elm,quality,R1,best,\n", "rankings.csv:10: rank: best: expected a whole"),
-        (
-            "01,Elm,quality,R1,,\n",
-            "rankings.csv:10: rank: .empty.: expected a whole number",
-        ),
+        ("01,Elm,quality,R3,1,\n", "rankings.csv:10: method: Elm: expected two or"),
+        ("01,Elm,quality,R1,,\n", "rankings.csv:10: rank: .empty.: expected a whole"),
         (
             "".join(f"02,M{n},quality,R1,{n},\n" for n in range(1, 11)),
             "rankings.csv:10: method: 10 methods: expected a ranking of at most 9",
@@ -196,17 +184,10 @@ def test_real_rankings_of_up_to_nine_pictures_are_imported(shared, tmp_path):
     frame = frame.assign(
         criterion="quality", annotator="a", rank=frame["rank"].astype(int)
     )
-    path = tmp_path / "rankings.csv"
-    frame.to_csv(path, index=False)
-    call_command(
-        "import_judgements", rankings=path, benchmark="ir", study="ir", create=True
-    )
+    load(tmp_path, frame.to_csv(index=False), "rankings", benchmark="ir", create=True)
     study = Study.objects.get()
     assert problems(study) == []
-    assert (
-        sum("=" in value for value in Ranking.objects.values_list("value", flat=True))
-        == 349
-    )
+    assert Ranking.objects.filter(value__contains="=").count() == 349
     back = study_tables.answers_frame(study, "rankings")
     keys = ["story", "method", "criterion", "annotator"]
     both = frame.merge(back, on=keys, validate="1:1")
