@@ -41,12 +41,18 @@ def rank_with_tie(page, name):
         for place, rank in ranks:
             onto = f"[data-place='{5 - place}'] label:nth-of-type({rank})"
             page.drag_and_drop(f"[data-place='{place}'] button", onto)
+    elif name == "tab":
+        for place, rank in ranks:
+            hand.choose(page, f"quality:{place}", str(rank))
+        page.keyboard.press("Tab")
     else:
         for place, rank in ranks:
             hand.press(version(page, "quality", place).locator("label").nth(rank - 1))
 
 
-@pytest.mark.parametrize("name", ["digits", *slow("mouse", "finger", "no script")])
+@pytest.mark.parametrize(
+    "name", ["digits", *slow("mouse", "finger", "tab", "no script")]
+)
 def test_versions_share_a_rank(chromium, live_server, name):
     study = make_planned(
         FILE.replace("Quality,", "Quality, allow_tie: true,"),
