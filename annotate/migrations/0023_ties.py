@@ -1,6 +1,8 @@
 """Ties in rankings, and imported rankings of up to nine outputs."""
 
+from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -17,21 +19,21 @@ CHANGED = {
 }
 
 
-def forbid_ties(apps, _editor):
+def forbid_ties(apps: Any, _editor: Any) -> None:
     """Ask rankings that were planned before for strict orders, as they were."""
     questions = apps.get_model("annotate", "Question").objects
     questions.filter(kind="ranking").update(allow_tie=False)
 
 
-def without(field, marks):
+def without(field: str, marks: str) -> F | Replace:
     """Return a text without these characters."""
-    left = F(field)
+    left: F | Replace = F(field)
     for mark in marks:
         left = Replace(left, Value(mark), Value(""))
     return left
 
 
-def added():
+def added() -> Iterator[tuple[str, models.BaseConstraint]]:
     """Yield each new constraint and its model."""
     lettered = Q(
         Exact(without("value", "=" + LETTERS), Value("")),

@@ -84,6 +84,7 @@ def method_sets(
         around = [*ordered, *ordered[: size - 1]]
         ring = (around[i : i + size] for i in range(len(ordered)))
         return [tuple(sorted(together)) for together in ring]
+    assert not isinstance(kind, str)
     return _checked(kind, set(ordered), size)
 
 

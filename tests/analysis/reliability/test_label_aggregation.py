@@ -122,26 +122,31 @@ def test_boxes_that_nobody_ticks_have_a_reason():
     assert video["reason"] == ""
 
 
-CROWD_KIT = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def crowd_kit(votes):
+    """Return crowd-kit's estimates."""
+    from crowdkit.aggregation import DawidSkene
+
+    columns = {"annotator": "worker", "rating": "label"}
+    return DawidSkene(n_iter=1000, tol=1e-12).fit(votes.rename(columns=columns))
+
+
+OLD_PANDAS = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore:.*deprecated"
+)
 
 
 @pytest.mark.slow
-@CROWD_KIT
-@pytest.mark.filterwarnings("ignore:.*deprecated")
+@OLD_PANDAS
 @pytest.mark.parametrize("task", ["Text-To-Image", "Multi-Subject_IG"])
 def test_shares_of_three_labels_are_those_of_crowd_kit(shared, task):
     """ImagenHub: 0, .5 or 1 from 3 raters, where crowd-kit runs until it converges.
 
     In other tasks it stops after a few steps, at a likelihood below the one found here.
     """
-    from crowdkit.aggregation import DawidSkene
-
     rows = pd.read_csv(shared / "data" / "imagenhub" / "ratings.csv")
     own = rows[(rows["task"] == task) & (rows["dimension"] == "SC")]
     found = pd.DataFrame(aggregation_rows(own, None)).set_index(["annotator", "label"])
-    votes = own.assign(task=own["story"] + "|" + own["method"])
-    columns = {"annotator": "worker", "rating": "label"}
-    there = DawidSkene(n_iter=1000, tol=1e-12).fit(votes.rename(columns=columns))
+    there = crowd_kit(own.assign(task=own["story"] + "|" + own["method"]))
     shares, labels = found.loc[""]["dawid_skene"], [0.0, 0.5, 1.0]
     np.testing.assert_allclose(shares, there.priors_.loc[labels], atol=5e-4)
     errors = there.errors_.xs("rater1", level="worker")
@@ -150,19 +155,12 @@ def test_shares_of_three_labels_are_those_of_crowd_kit(shared, task):
 
 
 @pytest.mark.slow
-@CROWD_KIT
-@pytest.mark.filterwarnings("ignore:.*deprecated")
+@OLD_PANDAS
 def test_shares_of_creativity_tests_are_those_of_crowd_kit(shared):
     """TTCW: 48 stories, 14 yes/no tests, 3 of 11 experts each; to three decimals."""
-    from crowdkit.aggregation import DawidSkene
-
-    rows = pd.read_csv(shared / "data" / "ttcw" / "ratings.csv")
-    found = {
-        row["question"]: row for row in aggregation_rows(rows.assign(method="m"), None)
-    }
+    rows = pd.read_csv(shared / "data" / "ttcw" / "ratings.csv").assign(method="m")
+    found = {row["question"]: row for row in aggregation_rows(rows, None)}
     for name in ("Narrative Ending", "Narrative Pacing", "World Building and Setting"):
-        own = rows[rows["dimension"] == name]
-        columns = {"story": "task", "annotator": "worker", "rating": "label"}
-        there = DawidSkene(n_iter=1000, tol=1e-12).fit(own.rename(columns=columns))
-        expected = there.priors_[1]
-        assert found[name]["dawid_skene"] == pytest.approx(expected, abs=5e-4)
+        there = crowd_kit(rows[rows["dimension"] == name].assign(task=rows["story"]))
+        expected = pytest.approx(there.priors_[1], abs=5e-4)
+        assert found[name]["dawid_skene"] == expected
