@@ -91,5 +91,17 @@ class Migration(migrations.Migration):
             "ranking", "shown", models.CharField(max_length=9, blank=True)
         ),
         migrations.AlterField("ranking", "value", models.CharField(max_length=17)),
+        migrations.AlterField(
+            "unit",
+            "arrangement",
+            models.CharField(
+                max_length=9,
+                blank=True,
+                default="",
+                db_default="",
+                help_text="Order of three or more outputs before a slot turns it, by "
+                "their letters; empty: drawn from their ids.",
+            ),
+        ),
         *(migrations.AddConstraint(*one) for one in added()),
     ]

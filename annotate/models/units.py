@@ -7,7 +7,7 @@ from itertools import combinations
 from django.db import models
 from django.db.models import F, Q
 
-from annotate.models.studies import LETTERS, MOST_SHOWN, Purpose, Study
+from annotate.models.studies import LETTERS, Purpose, Study
 from evalcore.models import Output, Story
 from evalcore.models.columns import holds, known, once
 
@@ -79,7 +79,7 @@ class Unit(models.Model):
     )
     feedback = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     arrangement = models.CharField(
-        max_length=MOST_SHOWN,
+        max_length=len(LETTERS),
         blank=True,
         default="",
         db_default="",

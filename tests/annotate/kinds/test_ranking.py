@@ -240,15 +240,13 @@ def test_tied_output_is_worth_half_a_win():
 
 
 def test_tie_is_refused_without_permission(study):
-    person = join(study, "A01")
-    slot = choosing.next_for(person).slot
-    about = {"slot": slot, "annotator": person, "question": study.questions.first()}
+    slot, question = study.slots.first(), study.questions.first()
     with pytest.raises(BadAnswerError, match="a different rank: 1=2>3 is not"):
-        answering.record_answer(value="1=2>3", **about)
-    about["question"].allow_tie = True
+        KINDS["ranking"].fields(slot, question, "1=2>3")
+    question.allow_tie = True
     for value in ("1=2", "1=1>2", "1=>2>3"):
         with pytest.raises(BadAnswerError, match="Give each version a rank: "):
-            answering.record_answer(value=value, **about)
+            KINDS["ranking"].fields(slot, question, value)
 
 
 def test_form_without_scripts_has_a_rank_per_version(study, client):
