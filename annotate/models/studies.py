@@ -46,7 +46,7 @@ LETTERS = "abcdefghi"
 # So many can be shown at once; only imported rankings have more.
 MOST_SHOWN = 5
 # Where three or more of them stand, from left to right.
-PLACES = tuple(str(place) for place in range(1, MOST_SHOWN + 1))
+PLACES = tuple(str(place) for place in range(1, len(LETTERS) + 1))
 
 
 class Study(models.Model):
