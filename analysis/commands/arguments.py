@@ -100,7 +100,8 @@ def _names(command: argparse.ArgumentParser, name: str, says: str) -> None:
     )
 
 
-def _wide(command: argparse.ArgumentParser) -> None:
+def wide_options(command: argparse.ArgumentParser) -> None:
+    """Add the options that read a table with a column for each value."""
     says = "one column a dimension or metric"
     command.add_argument("--wide", action="store_true", help=says)
     command.add_argument("--method-column", default="method", help="of a wide table")
@@ -128,7 +129,7 @@ def _align(command: argparse.ArgumentParser) -> None:
     for kind in ("ratings", "choices", "rankings"):
         _table(command, kind)
     _table(command, "scores", "without it a report of people alone")
-    _wide(command)
+    wide_options(command)
     says = "metrics whose direction the table does not tell"
     _names(command, "lower-is-better", says)
     says = "metrics whose name would say otherwise, such as fid"
@@ -199,7 +200,7 @@ def _power(command: argparse.ArgumentParser) -> None:
     _bundle(ratings, command)
     _table(ratings, "ratings")
     _table(command, "scores")
-    _wide(command)
+    wide_options(command)
     _scale(command)
     says = "half-width of an interval that is asked for; default 0.05"
     command.add_argument("--target", type=share, default=0.05, help=says)
@@ -222,7 +223,7 @@ def _subset(command: argparse.ArgumentParser) -> None:
         metavar="5,10,20",
         help="numbers of stories to look for; default 5,10,20,40,80",
     )
-    _wide(command)
+    wide_options(command)
     _scale(command)
     add(command, CHOICE)
 
@@ -231,7 +232,7 @@ def _stability(command: argparse.ArgumentParser) -> None:
     says = "of judges (column annotator), trials as rounds"
     _table(command, "ratings", says, required=True)
     _table(command, "people", "ratings of people")
-    _wide(command)
+    wide_options(command)
     _scale(command)
     add(command, WITH_LEVELS)
 
@@ -241,7 +242,7 @@ def _score_agreement(command: argparse.ArgumentParser) -> None:
     command.add_argument("scores", type=Path, help=says)
     says = "of the same metrics, made again; " + TABLE
     command.add_argument("other_scores", type=Path, nargs="?", help=says)
-    _wide(command)
+    wide_options(command)
     add(command, CHOICE)
 
 

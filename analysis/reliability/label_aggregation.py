@@ -99,60 +99,56 @@ def _summed(values: Array, codes: Counts, n: int) -> Array:
     return np.stack([np.bincount(codes, column, n) for column in values.T], axis=1)
 
 
-def share_influence(
-    answers: Array, chance: Array, share: float, errors: Array
-) -> Array | None:
-    r"""Return what each item adds to the share of items whose true label is 1.
+def share_influence(answers: LabelAnswers, found: TrueLabels) -> Array | None:
+    r"""Return what each item adds to the shares of items by true label.
 
-    For two labels. The influence is :math:`I^{-1} s_i` with the score :math:`s_i` and
-    the observed information I of share and errors: that of the complete data less what
-    is unknown of the true labels (Louis 1982, Journal of the Royal Statistical Society
-    B 44(2)). Errors of exactly 0 or 1 are taken as known.
+    The influence is :math:`I^{-1} s_i` with the score :math:`s_i` and the observed
+    information I of shares and errors: that of the complete data less what is unknown
+    of the true labels (Louis 1982, Journal of the Royal Statistical Society B 44(2)).
+    Probabilities of exactly 0 or 1 are taken as known.
 
     Parameters
     ----------
     answers
-        Of each item by each annotator, (I, A); NaN where there is none.
-    chance
-        That the true label is 1, (I,).
-    share
-        The estimated share.
-    errors
-        How likely each annotator answers 1 where 0 and where 1 is true, (A, 2).
+        The answers that the model was fitted to.
+    found
+        The fitted model.
 
     Returns
     -------
     ndarray or None
-        Shape (I,), of sum 0; None where the answers do not determine the parameters.
+        Shape (I, K), of sum 0; None where the answers do not determine the parameters.
     """
-    given, value = np.isfinite(answers), np.nan_to_num(answers)
-    falsely, rightly = errors.T
-    none = np.zeros_like(value)
-    # Scores of the complete data: by the share, and by the errors under either label.
-    one = np.column_stack(
-        [np.full(len(value), 1 - share), none, given * (value - rightly)]
-    )
-    zero = np.column_stack(
-        [np.full(len(value), -share), given * (value - falsely), none]
-    )
-    q = chance[:, None]
-    score, apart = q * one + (1 - q) * zero, one - zero
-    complete = np.concatenate(
-        [
-            [len(value) * share * (1 - share)],
-            ((1 - q) * given).sum(axis=0) * falsely * (1 - falsely),
-            (q * given).sum(axis=0) * rightly * (1 - rightly),
-        ]
-    )
-    varies = np.concatenate([[share], falsely, rightly])
-    free = (varies * (1 - varies) > EDGE) & (complete > EDGE)
-    if not free[0]:
+    K, q = answers.n_labels, found.chance
+    A = len(found.errors)
+    # A row a distribution: the shares, and each annotator's answers by true label. The
+    # parameters are log odds against the most probable label of the row.
+    p = np.concatenate([found.share[None], found.errors.reshape(-1, K)])
+    given = np.zeros((len(q), A, K))
+    np.add.at(given, (answers.item, answers.annotator, answers.label), 1)
+    often = given.sum(axis=2)
+    n = np.concatenate([[len(q)], (often.T @ q).ravel()])
+    free = (np.minimum(p, 1 - p) > EDGE) & (n[:, None] > EDGE)
+    free &= np.arange(K) != p.argmax(axis=1)[:, None]
+    if not free[0].any():
         return None
-    unit = 1 / np.sqrt(complete[free])
-    apart = apart[:, free] * unit
-    information = np.eye(free.sum()) - apart.T @ (q * (1 - q) * apart)
+    row, label = np.nonzero(free)
+    # Scores of the complete data under each true label, (I, K, parameters).
+    a, of = np.divmod(np.maximum(row - 1, 0), K)
+    of_errors = given[:, a, label] - often[:, a] * p[row, label]
+    scores = of_errors[:, None] * (np.arange(K)[:, None] == of)
+    is_share = row == 0
+    scores[:, :, is_share] = np.eye(K)[:, label[is_share]] - p[0, label[is_share]]
+    same = row[:, None] == row
+    spread = np.diag(p[row, label]) - np.outer(p[row, label], p[row, label]) * same
+    unit = 1 / np.sqrt(n[row] * spread.diagonal())
+    scores *= unit
+    expected = np.einsum("ik,ikp->ip", q, scores)
+    weighted = (np.sqrt(q)[:, :, None] * scores).reshape(-1, len(row))
+    unknown = weighted.T @ weighted - expected.T @ expected
+    information = n[row, None] * spread * np.outer(unit, unit) - unknown
     if np.linalg.eigvalsh(information)[0] < SINGULAR:
         return None
-    first = np.linalg.solve(information, np.eye(free.sum())[0])
-    own = (score[:, free] * unit) @ first
-    return np.asarray(own * unit[0] * share * (1 - share))
+    own = np.linalg.solve(information, expected.T).T[:, is_share] * unit[is_share]
+    slopes = np.diag(found.share) - np.outer(found.share, found.share)
+    return np.asarray(own @ slopes[label[is_share]])

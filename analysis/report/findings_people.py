@@ -110,7 +110,7 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
 
 
 def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[ClaimText]:
-    """Yield where unequal annotators change how often something is true."""
+    """Yield where unequal annotators change how often a label is true."""
     known = label_aggregation.dropna(subset=["dawid_skene"])
     apart = (known["dawid_skene"] - known["majority"]).abs()
     if known.empty or apart.max() < MUCH:
@@ -118,14 +118,15 @@ def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[ClaimText]:
     row = records(known.loc[[apart.idxmax()]])[0]
     text = word(
         "aggregation",
-        "apart",
+        "label apart" if row["label"] else "apart",
         question=row["question"],
+        label=row["label"],
         majority=per_cent(row["majority"]),
         weighted=per_cent(row["dawid_skene"]),
         differ=int(row["n_differ"]),
         items=counted(row["n"], "item"),
-        n=int((apart >= MUCH).sum()),
-        total=counted(len(known), "question"),
+        n=known.loc[apart >= MUCH, "question"].nunique(),
+        total=counted(known["question"].nunique(), "question"),
     )
     yield True, text
 

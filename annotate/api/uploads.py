@@ -22,7 +22,7 @@ from annotate.uploads import queue, receiving, storage
 from annotate.uploads.receiving import DamagedPartError, OutOfPlaceError
 
 logger = logging.getLogger(__name__)
-KINDS = ("stories", "outputs", "scores", "ratings", "choices")
+KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
 
 
 class UploadSerializer(serializers.ModelSerializer):

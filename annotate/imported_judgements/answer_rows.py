@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ from django.utils import timezone
 
 from analysis.problems import Problem, Problems, listed
 from analysis.reading.texts import as_number, step_of, with_code_points
-from analysis.tables import FLAGS, MEAN_OF_RATERS
+from analysis.tables import FLAGS, MEAN_OF_RATERS, RANKING_ANSWER
+from annotate.kinds.ranking.kind import stored_order
 from annotate.models import Annotator, Question
+from annotate.models.studies import LETTERS
 from annotate.responses.submission import LONGEST_SECONDS
 from evalcore.importing.names import Names, Spellings, doubled
 from evalcore.importing.score_writing import LINE, ScoreRow
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 COUNT = re.compile(r"0*[1-9][0-9]{0,3}(\.0+)?")
 # The reader has already checked that this is a whole number.
 FOUR_LETTERS = re.compile(r".{1,4}")
+# Ratings that every database can store in its column.
+LOWEST, HIGHEST = -1000, 1000
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = {
     "annotator": most_letters(Annotator, "name"),
@@ -191,3 +196,50 @@ def side_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
             expected = f"the method on the left in line {before[LINE]}"
             problems.append(Problem(file, expected, row[LINE], "left_method", left))
     return problems
+
+
+def scale_problems(scale: tuple[int | None, int | None], file: str) -> list[Problem]:
+    """Return why no database can hold the ratings of a scale."""
+    low, high = scale
+    if low is not None and high is not None and LOWEST <= low < high <= HIGHEST:
+        return []
+    expected = f"a scale between {LOWEST} and {HIGHEST}"
+    return [Problem(file, expected, value=f"{low}:{high}")]
+
+
+def whole_rankings(rows: list[ScoreRow]) -> list[ScoreRow]:
+    """Return the first row of each ranking, with its methods in order and the answer.
+
+    Of ranks only the order counts, so that gaps between them are closed.
+    """
+    found = []
+    for own in _by_ranking(rows):
+        ranks = {row["method"]: int(row["rank"]) for row in own}
+        outputs = tuple(sorted(ranks))
+        lettered = dict(zip(LETTERS, map(ranks.__getitem__, outputs), strict=False))
+        answer = stored_order(lettered)
+        found.append(own[0] | {"outputs": outputs, "answer": answer})
+    return found
+
+
+def _by_ranking(rows: list[ScoreRow]) -> Iterable[list[ScoreRow]]:
+    answers: dict[tuple[str, ...], list[ScoreRow]] = defaultdict(list)
+    for row in rows:
+        answers[tuple(str(row.get(key, "")) for key in RANKING_ANSWER)].append(row)
+    return answers.values()
+
+
+def length_problems(rows: list[ScoreRow], file: str) -> list[Problem]:
+    """Return rankings of more outputs than a study can hold."""
+    return [
+        Problem(
+            file,
+            f"a ranking of at most {len(LETTERS)} methods; analyse longer ones with "
+            "plumbline leaderboard --rankings",
+            own[0][LINE],
+            "method",
+            f"{len(own)} methods",
+        )
+        for own in _by_ranking(rows)
+        if len(own) > len(LETTERS)
+    ]

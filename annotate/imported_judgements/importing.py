@@ -1,4 +1,4 @@
-"""Import of ratings and choices that were collected elsewhere."""
+"""Import of ratings, choices and rankings that were collected elsewhere."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -12,18 +12,21 @@ from django.utils import timezone
 
 from analysis.problems import InputError, Problem, Problems, by_line
 from analysis.reading.texts import as_number
-from analysis.tables import CHOICE_COLUMNS, FLAGS, RATING_COLUMNS
+from analysis.tables import CHOICE_COLUMNS, FLAGS, RANKING_COLUMNS, RATING_COLUMNS
 from annotate import event_log
 from annotate.imported_judgements.answer_rows import (
     Methods,
     SlotKey,
     as_utc,
+    length_problems,
     row_problems,
+    scale_problems,
     side_problems,
     slot_key,
     spelling_problems,
     step_problems,
     table_answers,
+    whole_rankings,
 )
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import kind_of_table, kinds_of
@@ -42,13 +45,13 @@ if TYPE_CHECKING:
 STORED_COLUMNS = {
     *RATING_COLUMNS,
     *CHOICE_COLUMNS,
+    *RANKING_COLUMNS,
     *("round", "session", "submitted_at", "seconds", "left_method"),
 }
-# Ratings that every database can store in its column.
-LOWEST, HIGHEST = -1000, 1000
 Rows = list[ScoreRow]
 # Title and text of questions, by key.
 Texts = Mapping[str, tuple[str, str]]
+Scale = tuple[int | None, int | None]
 
 
 @dataclass
@@ -66,96 +69,73 @@ class JudgementImport:
         return f"Imported {self.rows} answers from {self.slots} ratings."
 
 
-def import_ratings(
-    ratings: "pd.DataFrame",
+def import_answers(
+    table: "pd.DataFrame",
+    kind: str,
     *,
     study: str,
     benchmark: Benchmark,
     file: str,
-    scale: tuple[int, int],
+    scale: Scale = (None, None),
     create: bool = False,
     texts: Texts = MappingProxyType({}),
     earlier: Sequence[Problem] = (),
     check_only: bool = False,
     also: Callable[[Study], object] = bool,
 ) -> JudgementImport:
-    """Store ratings as a closed study; importing them again changes nothing.
+    """Store a table as a closed study; importing it again changes nothing.
 
-    All dimensions of one (story, method, annotator, round) become one slot. Mean
-    ratings and answers about shots are refused. `texts` are titles and texts of
-    questions by key. `check_only` stores nothing; `also` is called with a new study at
-    the end of the transaction.
+    All answers of an annotator to the same outputs in one round become one slot. Mean
+    ratings and answers about shots are refused.
 
-    Raises
-    ------
-    InputError
-        The table has problems, or there were `earlier` ones; nothing is written.
-    """
-    rows, problems = table_answers(ratings, file)
-    names = Names(benchmark, create=create)
-    problems += earlier
-    for row in rows:
-        problems += row_problems(row, names, file, ("method",), "dimension")
-    problems += step_problems(rows, file)
-    problems += spelling_problems(rows, file, "dimension")
-    low, high = scale
-    if not LOWEST <= low < high <= HIGHEST:
-        expected = f"a scale between {LOWEST} and {HIGHEST}"
-        problems.append(Problem(file, expected, value=f"{low}:{high}"))
-    if problems:
-        raise InputError(by_line(problems))
-    for row in rows:
-        row["outputs"] = (row["method"],)
-        row["question"] = row["dimension"]
-        row["answer"] = int(row["rating"])
-    if check_only:
-        return _only_checked(rows)
-    return _import(
-        rows, study, names, file, kind_of_table("ratings"), also, texts, scale
-    )
-
-
-def import_choices(
-    choices: "pd.DataFrame",
-    *,
-    study: str,
-    benchmark: Benchmark,
-    file: str,
-    create: bool = False,
-    texts: Texts = MappingProxyType({}),
-    earlier: Sequence[Problem] = (),
-    check_only: bool = False,
-    also: Callable[[Study], object] = bool,
-) -> JudgementImport:
-    """Store choices as a closed study of pairs; importing them again changes nothing.
-
-    The options are those of `import_ratings`.
+    Parameters
+    ----------
+    table
+        The checked table.
+    kind
+        `ratings`, `choices` or `rankings`.
+    scale
+        Lowest and highest rating.
+    texts
+        Titles and texts of questions by key.
+    earlier
+        Problems that were found before.
+    check_only
+        Store nothing.
+    also
+        Called with a new study at the end of the transaction.
 
     Raises
     ------
     InputError
         The table has problems, or there were `earlier` ones; nothing is written.
     """
-    rows, problems = table_answers(choices, file)
+    given, problems = table_answers(table, file)
     names = Names(benchmark, create=create)
     problems += earlier
-    for row in rows:
-        columns = ("method_a", "method_b")
-        problems += row_problems(row, names, file, columns, "criterion")
-        row["outputs"] = (row["method_a"], row["method_b"])
-        row["question"] = row["criterion"]
-        row["answer"] = row["choice"]
-    problems += side_problems(rows, file)
-    problems += spelling_problems(rows, file, "criterion")
+    methods = ("method_a", "method_b") if kind == "choices" else ("method",)
+    question = "dimension" if kind == "ratings" else "criterion"
+    for row in given:
+        problems += row_problems(row, names, file, methods, question)
+        row["outputs"] = tuple(row[column] for column in methods)
+        row["question"] = row[question]
+    problems += spelling_problems(given, file, question)
+    if kind == "ratings":
+        problems += step_problems(given, file)
+        problems += scale_problems(scale, file)
+    elif kind == "choices":
+        problems += side_problems(given, file)
+    else:
+        problems += length_problems(given, file)
     if problems:
         raise InputError(by_line(problems))
+    rows = whole_rankings(given) if kind == "rankings" else given
+    for row in given:
+        if kind != "rankings":
+            row["answer"] = row["choice"] if kind == "choices" else int(row["rating"])
     if check_only:
-        return _only_checked(rows)
-    return _import(rows, study, names, file, kind_of_table("choices"), also, texts)
-
-
-def _only_checked(rows: Rows) -> JudgementImport:
-    return JudgementImport(len(rows), len(set(map(slot_key, rows))), _notes(rows))
+        return JudgementImport(len(rows), len(set(map(slot_key, rows))), _notes(rows))
+    return _import(rows, study, names, file, kind_of_table(kind), also, texts, scale)
 
 
 def _import(
@@ -166,7 +146,7 @@ def _import(
     kind: Kind,
     also: Callable[[Study], object],
     texts: Texts,
-    scale: tuple[int | None, int | None] = (None, None),
+    scale: Scale,
 ) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
     if existing is not None:
@@ -215,7 +195,7 @@ def _study(
         slug=slug,
         title=slug,
         benchmark=benchmark,
-        outputs_at_once=kind.least,
+        outputs_at_once=max(len(outputs) for _story, outputs, *_rest in groups),
         state=Study.State.CLOSED,
         redundancy=max(per_unit.values()),
         rounds=max(int(key[3]) for key in groups),
@@ -229,7 +209,7 @@ def _questions(
     kind: Kind,
     rows: Rows,
     texts: Texts,
-    scale: tuple[int | None, int | None],
+    scale: Scale,
 ) -> dict[str, Question]:
     low, high = scale
     keys = sorted({row["question"] for row in rows})
@@ -320,7 +300,7 @@ def _units(
 def _a_is_left(row: ScoreRow, outputs: Methods) -> bool | None:
     """Return whether method A was on the left; None if the file does not say."""
     left = row.get("left_method", "")
-    if len(outputs) == 2 and not left:
+    if len(outputs) > 1 and not left:
         return None
     return left in ("", outputs[0])
 

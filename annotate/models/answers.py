@@ -100,25 +100,44 @@ class Choice(Answer):
         ]
 
 
-def _is_lettered(field: str) -> "Exact[str]":
+# Stands between the letters of outputs that share a rank.
+TIED = "="
+
+
+def _is_lettered(field: str, marks: str = LETTERS) -> "Exact[str]":
     """Return that nothing is left of a text without the letters of outputs."""
     left: F | Replace = F(field)
-    for letter in LETTERS:
+    for letter in marks:
         left = Replace(left, models.Value(letter), models.Value(""))
     return Exact(left, models.Value(""))
 
 
 class Ranking(Answer):
-    """The unit's outputs from the best to the worst, by their letters: `bac`."""
+    """The unit's outputs from the best to the worst, by their letters: `ba=c`.
 
-    value = models.CharField(max_length=len(LETTERS))
-    shown = models.CharField(max_length=len(LETTERS))
+    `shown` has the letters in screen order; it is empty in imported rankings.
+    """
+
+    value = models.CharField(max_length=2 * len(LETTERS) - 1)
+    shown = models.CharField(max_length=len(LETTERS), blank=True)
 
     class Meta:
         constraints = [
             *answer_constraints("ranking"),
             holds(
-                "ranking_letters_known", Q(_is_lettered("value"), _is_lettered("shown"))
+                "ranking_letters_known",
+                Q(_is_lettered("value", TIED + LETTERS), _is_lettered("shown")),
             ),
-            holds("ranking_is_whole", Exact(Length("value"), Length("shown"))),
+            holds(
+                "ranking_is_whole",
+                Q(shown="")
+                | Q(
+                    Exact(
+                        Length(
+                            Replace(F("value"), models.Value(TIED), models.Value(""))
+                        ),
+                        Length("shown"),
+                    )
+                ),
+            ),
         ]

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
-from annotate.models.studies import LETTERS, PLACES, PURPOSES, Purpose, Question, Study
+from annotate.models.studies import LETTERS, PURPOSES, Purpose, Question, Study
 from annotate.models.units import Unit
 from evalcore.models import Output
 from evalcore.models.columns import holds, known, once
@@ -301,5 +301,5 @@ class Fault(models.Model):
         ordering = ["-created_at", "-id"]
         constraints = [
             once("fault_reported_once", "slot", "annotator", "side", "shot"),
-            known("fault_side_known", side=["", "only", "left", "right", *PLACES]),
+            known("fault_side_known", side=["", "only", "left", "right", *"12345"]),
         ]

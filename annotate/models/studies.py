@@ -41,8 +41,10 @@ def localised(texts: dict[str, str]) -> str:
 
 # Questions of so many studies are kept by each process.
 KEPT = 64
-# A letter for each output that can be shown at once, in the order of methods' names.
-LETTERS = "abcde"
+# A letter for each output of a unit, in the order of methods' names.
+LETTERS = "abcdefghi"
+# So many can be shown at once; only imported rankings have more.
+MOST_SHOWN = 5
 # Where three or more of them stand, from left to right.
 PLACES = tuple(str(place) for place in range(1, len(LETTERS) + 1))
 
@@ -161,7 +163,7 @@ class Study(models.Model):
         ordering = ["-created_at", "slug"]
         constraints = [
             holds(
-                "study_shows_one_to_five",
+                "study_shows_one_to_nine",
                 Q(outputs_at_once__gte=1, outputs_at_once__lte=len(LETTERS)),
             ),
             known("study_state_known", state=["draft", "open", "paused", "closed"]),

@@ -43,24 +43,27 @@ def _all_differ() -> Q:
     return differ
 
 
+def _further_output() -> "models.ForeignKey[Output | None]":
+    """Return the column of an output that not every unit has."""
+    return models.ForeignKey(
+        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+
+
 class Unit(models.Model):
-    """One output, or two to five outputs of one story, shown together."""
+    """One output, or several outputs of one story, shown together."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="units")
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="units")
     output_a = models.ForeignKey(Output, on_delete=models.PROTECT, related_name="+")
-    output_b = models.ForeignKey(
-        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
-    )
-    output_c = models.ForeignKey(
-        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
-    )
-    output_d = models.ForeignKey(
-        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
-    )
-    output_e = models.ForeignKey(
-        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
-    )
+    output_b = _further_output()
+    output_c = _further_output()
+    output_d = _further_output()
+    output_e = _further_output()
+    output_f = _further_output()
+    output_g = _further_output()
+    output_h = _further_output()
+    output_i = _further_output()
     purpose = models.CharField(
         max_length=10, choices=Purpose.choices, default=Purpose.REAL
     )
@@ -76,7 +79,7 @@ class Unit(models.Model):
     )
     feedback = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     arrangement = models.CharField(
-        max_length=5,
+        max_length=len(LETTERS),
         blank=True,
         default="",
         db_default="",

@@ -116,26 +116,18 @@ class ToldShot:
 
 def told_shots(slot: Slot) -> list[ToldShot]:
     """Return the answers about each shot by all annotators who held the slot."""
-    return told_by_slot([slot]).get(slot.pk, [])
-
-
-def told_by_slot(slots: Collection[Slot]) -> dict[int, list[ToldShot]]:
-    """Return the `told_shots` of several slots by slot id."""
     rows = (
-        Rating.objects.filter(slot__in=slots)
+        Rating.objects.filter(slot=slot)
         .exclude(shot=0)
         .select_related("question", "annotator")
-        .order_by("slot", "annotator__name", "shot", "question__ordinal", "revision")
+        .order_by("annotator__name", "shot", "question__ordinal", "revision")
     )
-    looks = Look.objects.filter(slot__in=slots)
-    done = set(looks.values_list("slot", "annotator", "shot"))
-    by_slot: dict[int, list[ToldShot]] = defaultdict(list)
-    for (slot, annotator, number), group in groupby(
-        rows, lambda row: (row.slot_id, row.annotator, row.shot)
-    ):
-        is_done = (slot, annotator.pk, number) in done
-        by_slot[slot].append(_told(annotator, number, list(group), is_done))
-    return by_slot
+    done = set(Look.objects.filter(slot=slot).values_list("annotator", "shot"))
+    groups = groupby(rows, lambda row: (row.annotator, row.shot))
+    return [
+        _told(annotator, number, list(group), (annotator.pk, number) in done)
+        for (annotator, number), group in groups
+    ]
 
 
 def _told(

@@ -318,12 +318,6 @@ def shown_characters(slot: Slot) -> list[ShownCharacter]:
     return shown
 
 
-def story_characters(slot: Slot) -> list[Character]:
-    """Return the story's characters in a fixed order."""
-    characters = slot.unit.story.characters.prefetch_related("images")
-    return list(characters.order_by("key"))
-
-
 def shown_questions(
     slot: Slot, sent: Mapping[str, tuple[str, str]] = MappingProxyType({})
 ) -> list[ShownQuestion]:

@@ -3,9 +3,11 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from annotate.kinds.marks.kind import pictures
 from annotate.kinds.marks.pins import MOST, Pin, written
+from annotate.kinds.ranking.kind import stored_order
 from annotate.kinds.registry import kind_of
 from annotate.models import Purpose, Question, Slot, Unit
 from annotate.models.studies import LETTERS
@@ -74,7 +76,11 @@ class Rater:
             return "a" if difference > 0 else "b"
         seen = [worth + self._noise(unit, question, NOISE) for worth in worths]
         order = sorted(range(len(seen)), key=lambda place: -seen[place])
-        return "".join(LETTERS[place] for place in order)
+        ranks = {LETTERS[order[0]]: 0}
+        for above, place in pairwise(order):
+            is_tied = question.allow_tie and seen[above] - seen[place] < TIE_BAND
+            ranks[LETTERS[place]] = ranks[LETTERS[above]] + (not is_tied)
+        return stored_order(ranks)
 
     def knows(self, slot: Slot, question: Question) -> bool:
         """Say whether the right answer is known, and given."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from django.db.models import F
 
-from annotate.kinds.marks.kind import MarksAnswer, labels_of, pins_of
+from annotate.kinds.marks.kind import MarksAnswer, labels_of
+from annotate.kinds.marks.pins import read
 from annotate.models import Slot, Study
 from annotate.reports.study_scores import judged_units
 from evalcore.models import Frame, Output
@@ -71,7 +72,7 @@ def output_marks(study: Study, output: Output) -> OutputMarks | None:
         slot__state=Slot.State.SUBMITTED,
         slot__ordinal__isnull=False,
     ).select_related("annotator")
-    given = [(one.annotator.name, pin) for one in answers for pin in pins_of(one)]
+    given = [(one.annotator.name, pin) for one in answers for pin in read(one.value)]
     counts = Counter(pin.label for _name, pin in given)
     faults = {
         key: ShownFault(number, title, counts[key])

@@ -10,6 +10,7 @@ from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import kind_of_table, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Event, Exclusion, Purpose, Study
+from annotate.models.studies import LETTERS
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses import submission
 from annotate.studies.study_file import read_definition
@@ -106,7 +107,7 @@ def header(study: Study, table: str) -> tuple[str, ...]:
 
 
 def letters(study: Study) -> str:
-    return "abcde"[: study.outputs_at_once]
+    return LETTERS[: study.outputs_at_once]
 
 
 _FIELDS = (
@@ -204,7 +205,7 @@ def shown_name(row: AnswerRow, side: str) -> str:
     purpose = row["slot__unit__purpose"]
     if purpose == Purpose.REAL:
         return name
-    beside = any(row.get(f"degradation_{other}") for other in "abcde" if other != side)
+    beside = any(row.get(f"degradation_{other}") for other in LETTERS if other != side)
     if beside and not degradation:
         return name
     return (

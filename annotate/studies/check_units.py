@@ -147,7 +147,7 @@ def make_twins(
     number = min(len(places), max(1, round(checks.share * len(places))))
     dice = random.Random(definition.seed)
     made = []
-    for pk in sampling.subset(list(places), number, definition.seed, subgroups):
+    for pk in sampling.sample(list(places), number, definition.seed, subgroups):
         place, output = places[pk]
         twin = _twin(output, checks.degradations, definition.seed, dice)
         if twin is not None:

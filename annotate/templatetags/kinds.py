@@ -83,9 +83,9 @@ def unit_name(study: Study) -> str:
 
 @register.filter
 def rank_of(answer: str, place: str) -> str:
-    """Return the rank of a position in an answer such as `2>1>3`; empty: none."""
-    ranked = answer.split(">")
-    return str(ranked.index(place) + 1) if place in ranked else ""
+    """Return the rank of a position in an answer such as `2>1=3`; empty: none."""
+    tied = [rank for rank in answer.split(">") if place in rank.split("=")]
+    return str(answer.split(">").index(tied[0]) + 1) if tied else ""
 
 
 @register.filter

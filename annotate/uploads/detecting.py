@@ -28,7 +28,7 @@ from evalcore.formats.oneig import results as oneig_results
 from evalcore.importing.formats import TELLING, guess_scores
 from evalcore.importing.outputs import CONTAINER
 
-KINDS = ("stories", "outputs", "scores", "ratings", "choices")
+KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
 STORY_FILE = "story.json"
 TAGS_FILE = "metadata.xlsx"
 DATA_FOLDERS = (("ViStory",), ("ViStoryBench",))
@@ -202,8 +202,9 @@ def _kind_of_file(path: Path, *, is_alone: bool) -> str:
         return ""
     columns = columns_of(path)
     if "annotator" in columns:
-        is_choice = {"choice", "method_a"} <= columns
-        return "choices" if is_choice else "ratings"
+        if {"choice", "method_a"} <= columns:
+            return "choices"
+        return "rankings" if {"rank", "criterion"} <= columns else "ratings"
     if {"metric", "score"} <= columns:
         return "scores"
     if any(telling & columns for telling in TELLING.values()):

@@ -9,8 +9,7 @@ from django.utils.translation import gettext as _
 from annotate.access.permissions import can_manage
 from annotate.imported_judgements.importing import (
     JudgementImport,
-    import_choices,
-    import_ratings,
+    import_answers,
 )
 from annotate.models import Study, StudyMember
 from annotate.studies.changing import ChangeError
@@ -70,6 +69,7 @@ def store(task: ImportTask, done: Done, tell: Tell) -> None:
         "scores": store_scores,
         "ratings": store_judgements,
         "choices": store_judgements,
+        "rankings": store_judgements,
     }
     writers[task.kind](task, also=also)
 
@@ -135,7 +135,7 @@ def store_scores(
 def store_judgements(
     task: ImportTask, **mode: Any
 ) -> tuple[JudgementImport, "pd.DataFrame", list[str]]:
-    """Store ratings or choices, or check them only; return their rows and notes."""
+    """Store answers of people, or check them only; return their rows and notes."""
     table, problems, notes = task.read_table()
     mode |= {
         "study": task.study,
@@ -145,5 +145,5 @@ def store_judgements(
         "earlier": problems,
     }
     if task.kind == "ratings":
-        return import_ratings(table, scale=task.scale, **mode), table, notes
-    return import_choices(table, **mode), table, notes
+        mode["scale"] = task.scale
+    return import_answers(table, task.kind, **mode), table, notes

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from analysis.problems import InputError
+from analysis.tables import RANKING_ANSWER
 from annotate.presentation.same_size import shape_notes
 from annotate.uploads import storage
 from annotate.uploads.importing import (
@@ -43,6 +44,7 @@ def preview(task: ImportTask) -> Preview:
         "scores": _scores,
         "ratings": _judgements,
         "choices": _judgements,
+        "rankings": _judgements,
     }
     return readers[task.kind](task)
 
@@ -211,11 +213,11 @@ def _direction(metric: str, guessed: Sequence[str], turned: Sequence[str]) -> st
 
 def _judgements(task: ImportTask) -> Preview:
     summary, table, notes = store_judgements(task, check_only=True)
-    if task.kind == "ratings":
-        questions, methods = table["dimension"], set(table["method"])
-    else:
-        questions = table["criterion"]
-        methods = {*table["method_a"], *table["method_b"]}
+    named = ("method_a", "method_b") if task.kind == "choices" else ("method",)
+    methods = {method for column in named for method in table[column]}
+    if task.kind == "rankings":  # a row for each method of an answer
+        table = table.drop_duplicates([key for key in RANKING_ANSWER if key in table])
+    questions = table["dimension" if task.kind == "ratings" else "criterion"]
     return {
         "figures": {
             "answers": summary.rows,

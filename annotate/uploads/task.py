@@ -71,6 +71,7 @@ class ImportTask:
             "scores": inputs.read_scores,
             "ratings": inputs.read_ratings,
             "choices": inputs.read_choices,
+            "rankings": inputs.read_rankings,
         }
         options: dict[str, Any] = {}
         if self.kind in LONG:

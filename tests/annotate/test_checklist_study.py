@@ -233,11 +233,3 @@ def test_planned_checklist_is_verified():
     answer_everything(study, 1)
     call_command("verify", "signs", stdout=io.StringIO())
     assert verifying.problems(study) == []
-
-
-def test_shots_of_several_slots_equal_single_queries(study):
-    answer_everything(study, 1)
-    slots = list(study.slots.all())
-    assert checklist_sheets.told_by_slot(slots) == {
-        slot.pk: checklist_sheets.told_shots(slot) for slot in slots
-    }

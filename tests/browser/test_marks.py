@@ -4,7 +4,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate.kinds.marks.kind import MarksAnswer, pins_of
+from annotate.kinds.marks.kind import MarksAnswer
+from annotate.kinds.marks.pins import read
 from annotate.models import Invitation
 from evalcore.models import Frame, Shot
 from tests.browser.hands import HANDS, too_small
@@ -47,7 +48,7 @@ def stored():
     if answer is None:
         return None
     # Positions are whole pixels, which are up to 1 % of these pictures.
-    return [(p.shot, round(p.x, 2), round(p.y, 2), p.label) for p in pins_of(answer)]
+    return [(p.shot, round(p.x, 2), round(p.y, 2), p.label) for p in read(answer.value)]
 
 
 LOADED = "(image) => image.complete && image.naturalWidth > 0"

@@ -1,11 +1,14 @@
 """Rankings of four outputs in the browser: set, cleared, undone, kept."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotate.kinds.registry import KINDS
 from annotate.models import Ranking
-from tests.browser.hands import HANDS
+from tests.browser.hands import HANDS, version
 from tests.browser.test_rate import saved
 from tests.cases import slow
 from tests.factories import make_benchmark
@@ -22,6 +25,59 @@ questions:
   - {key: quality, title: Quality, text: "Which version is the best?"}
 """
 BEST = ("Cedar", "Alder", "Elm", "Birch")
+
+
+def rank_with_tie(page, name):
+    """Rank versions 1 and 3 first, then 2, then 4."""
+    hand, ranks = HANDS[name], ((1, 1), (2, 2), (3, 1), (4, 3))
+    if name == "digits":
+        for key in "3e124":
+            page.keyboard.press(key)
+    elif name == "finger":
+        for place in (3, 0, 1, 2, 4):
+            button = f"[data-place='{place}'] button" if place else ".tie"
+            hand.press(page.locator(button))
+    elif name == "mouse":
+        for place, rank in ranks:
+            onto = f"[data-place='{5 - place}'] label:nth-of-type({rank})"
+            page.drag_and_drop(f"[data-place='{place}'] button", onto)
+    elif name == "tab":
+        for place, rank in ranks:
+            hand.choose(page, f"quality:{place}", str(rank))
+        page.keyboard.press("Tab")
+    else:
+        for place, rank in ranks:
+            hand.press(version(page, "quality", place).locator("label").nth(rank - 1))
+
+
+@pytest.mark.parametrize(
+    "name", ["digits", *slow("mouse", "finger", "tab", "no script")]
+)
+def test_versions_share_a_rank(chromium, live_server, name):
+    study = make_planned(
+        FILE.replace("Quality,", "Quality, allow_tie: true,"),
+        benchmark=make_benchmark(stories=2, methods=sorted(BEST)),
+        annotators=3,
+    )
+    link = reverse("rate-pause", args=[join(study, "A01").invitation.token])
+    with HANDS[name].page(chromium) as page:
+        page.goto(live_server.url + link)
+        HANDS[name].go_on(page)
+        words = re.compile("equally good may share a rank")
+        question = page.locator("[data-part=ranking]")
+        expect(question).to_have_accessible_description(words)
+        if name != "no script":
+            page.wait_for_selector("html.ready")
+        rank_with_tie(page, name)
+        if name != "no script":
+            saved(page)
+            page.reload()
+            page.wait_for_selector("html.ready")
+            expect(page.locator(".ranks .tied")).to_have_count(2)
+        HANDS[name].send(page)
+        page.wait_for_url(re.compile("/story/"))
+    row = Ranking.objects.get(is_current=True)
+    assert KINDS["ranking"].as_displayed(row.slot, row.value) == "1=3>2>4"
 
 
 def ranked() -> list[tuple[int, bool]]:

@@ -190,12 +190,6 @@ def replan(
     rows = Assignments.of(held)
     people = len(room)
     required = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)
-    if min([session_size, *required]) < 1:
-        raise ValueError("Redundancy and session size must be at least 1.")
-    if len({unit.id for unit in units}) != len(units):
-        raise ValueError("A unit is given twice.")
-    if len(rows) and not 0 <= rows.annotator.min() <= rows.annotator.max() < people:
-        raise ValueError("A held slot is of an annotator who is not listed.")
     rng = np.random.default_rng(seed % 2**64)
     layout = Layout(units)
     place = layout.places(rows.unit)

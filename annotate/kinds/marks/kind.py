@@ -13,7 +13,6 @@ from annotate.kinds.base import BadAnswerError, Fields, Kind, Option, Row, Value
 from annotate.kinds.marks.pins import (
     NOTHING,
     SHOWN,
-    Pin,
     Size,
     on_letterbox,
     on_picture,
@@ -245,11 +244,6 @@ def labels_of(question: Question) -> dict[str, str]:
     """Return the kinds of fault in the reader's language, by key."""
     labels = question.anchors["labels"]
     return {key: localised(texts) or key for key, texts in labels.items()}
-
-
-def pins_of(answer: MarksAnswer) -> tuple[Pin, ...]:
-    """Return the pins of a stored answer."""
-    return read(answer.value)
 
 
 def pictures(slot: Slot) -> dict[int, Size]:

@@ -1,11 +1,13 @@
 """The ranking kind: three to five outputs in order, best first."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, Literal
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
+from pydantic import Field
 
 from annotate.kinds.base import (
     AnswerError,
@@ -19,12 +21,15 @@ from annotate.kinds.base import (
 from annotate.kinds.choice.kind import ChoiceKind
 from annotate.kinds.question import DegradableQuestion
 from annotate.models import Question, Ranking, Slot, Study
-from annotate.models.studies import LETTERS, PLACES
+from annotate.models.answers import TIED
+from annotate.models.studies import LETTERS, MOST_SHOWN, PLACES
 from annotate.quality_rules.signals import EFFORT, HASTE
-from annotate.schema import refusal
+from annotate.schema import Switch, refusal
 
-# Separates the positions in an answer.
+# Separates the ranks in an answer, best first; `TIED` separates positions of one rank.
 BEFORE = ">"
+# Outputs of one rank in a stored answer, which has no other separator.
+ONE_RANK = re.compile(f"[{LETTERS}](?:{TIED}[{LETTERS}])*")
 
 
 def shown_letters(slot: Slot) -> str:
@@ -32,15 +37,31 @@ def shown_letters(slot: Slot) -> str:
     return "".join(LETTERS[place] for place in slot.order)
 
 
-def _rank(value: Value, place: int) -> int:
-    """Return the number of outputs ranked above one output."""
-    return str(value).index(LETTERS[place])
+def ranks_of(value: Value) -> dict[str, int]:
+    """Return the rank of each output of a stored answer, from 1, best first."""
+    found = ONE_RANK.findall(str(value))
+    return {
+        letter: rank
+        for rank, letters in enumerate(found, start=1)
+        for letter in letters.split(TIED)
+    }
+
+
+def stored_order(ranks: Mapping[str, int]) -> str:
+    """Return the stored answer that gives outputs, by letter, these ranks."""
+    letters = sorted(sorted(ranks), key=ranks.__getitem__)
+    return "".join(TIED.join(own) for _rank, own in groupby(letters, ranks.get))
 
 
 class RankingQuestion(DegradableQuestion):
-    """A criterion for ranking outputs."""
+    """A criterion for ranking outputs; `allow_tie` lets outputs share a rank."""
 
     kind: Literal["ranking"]
+    allow_tie: Switch = Field(
+        False,
+        exclude_if=lambda value: not value,
+        title=gettext_noop("Versions may share a rank"),
+    )
 
     def known_answer(self, value: Any, methods: Sequence[str]) -> tuple[str, ...]:
         """Return methods in the right order; other methods can be between them."""
@@ -58,7 +79,7 @@ class RankingQuestion(DegradableQuestion):
 
 
 class RankingKind(ChoiceKind):
-    """An order of all outputs without ties, analysed as the choices it implies."""
+    """An order of all outputs, analysed as the choices it implies."""
 
     name = "ranking"
     place = 4
@@ -74,8 +95,8 @@ class RankingKind(ChoiceKind):
     template = "rate/_ranking.html"
     scripts = ("ranking",)
     keys_template = "rate/_keys_ranking.html"
-    wanted = "versions, the best first, such as 2>1>3"
-    least, most = 3, len(LETTERS)
+    wanted = "versions, the best first, such as 2>1>3, or 2=3>1 where ties are allowed"
+    least, most = 3, MOST_SHOWN
     model = Ranking
     table = "rankings"
     controls = ("repeat",)
@@ -89,40 +110,48 @@ class RankingKind(ChoiceKind):
 
     def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
         """Return whether the expected outputs come in the expected order."""
-        places = [str(value).index(str(letter)) for letter in expected]
-        return places == sorted(places)
+        places = [ranks_of(value)[str(letter)] for letter in expected]
+        return places == sorted(set(places))
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Turn positions on the screen into letters of the unit's outputs."""
         letters = shown_letters(slot)
         places = [str(number) for number in range(1, len(letters) + 1)]
-        order = str(value).split(BEFORE)
-        if sorted(order) != places:
-            raise BadAnswerError(
-                _(
-                    "Give each version a different rank: %(value)s is not an order of "
+        order = [tied.split(TIED) for tied in str(value).split(BEFORE)]
+        is_tied = len(order) < len(places)
+        given = sorted(place for tied in order for place in tied)
+        if given != places or (is_tied and not question.allow_tie):
+            text = _(
+                "Give each version a different rank: %(value)s is not an order of "
+                "%(places)s, such as %(example)s."
+            )
+            if question.allow_tie:
+                text = _(
+                    "Give each version a rank: %(value)s is not an order of "
                     "%(places)s, such as %(example)s."
                 )
-                % {
-                    "value": str(value)[:40],
-                    "places": ", ".join(places),
-                    "example": BEFORE.join(places),
-                }
-            )
-        ranked = "".join(letters[int(place) - 1] for place in order)
-        return {"value": ranked, "shown": letters}
+            about = {
+                "value": str(value)[:40],
+                "places": ", ".join(places),
+                "example": BEFORE.join(places),
+            }
+            raise BadAnswerError(text % about)
+        ranks = {letters[int(p) - 1]: n for n, tied in enumerate(order) for p in tied}
+        return {"value": stored_order(ranks), "shown": letters}
 
     def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the fields of an order given in letters."""
         letters = shown_letters(slot)
-        if sorted(str(value)) != sorted(letters):
+        if not _is_order(str(value), letters):
             raise AnswerError(f"{value!r} is no order of {', '.join(sorted(letters))}.")
-        return {"value": value, "shown": letters}
+        # An imported table does not say reliably what stood where.
+        return {"value": value, "shown": "" if slot.study.is_imported else letters}
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str | None:
         """Return the positions by rank, or the invalid ranks; None without ranks.
 
-        Versions that share a rank are not sorted, since their order would be arbitrary.
+        Versions that share a rank without being allowed to are not sorted, since their
+        order would be arbitrary.
         """
         begin = f"{form_field(question)}:"
         ranks = {
@@ -130,9 +159,11 @@ class RankingKind(ChoiceKind):
             for name, rank in form.items()
             if name.startswith(begin) and rank in PLACES
         }
-        if len(set(ranks.values())) < len(ranks):
+        if len(set(ranks.values())) < len(ranks) and not question.allow_tie:
             return BEFORE.join(map(str, ranks.values()))
-        return BEFORE.join(sorted(ranks, key=ranks.__getitem__)) or None
+        order = sorted(ranks, key=ranks.__getitem__)
+        tied = (TIED.join(own) for _rank, own in groupby(order, ranks.get))
+        return BEFORE.join(tied) or None
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
         labels = self.labels()[: len(slot.unit.outputs)]
@@ -148,29 +179,38 @@ class RankingKind(ChoiceKind):
     def as_displayed(self, slot: Slot, value: Value) -> str:
         """Return the positions on the screen, best first."""
         letters = shown_letters(slot)
-        return BEFORE.join(str(letters.index(letter) + 1) for letter in str(value))
+        return BEFORE.join(
+            TIED.join(sorted(str(letters.index(one) + 1) for one in tied.split(TIED)))
+            for tied in ONE_RANK.findall(str(value))
+        )
 
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]
     ) -> str:
         """Return the versions as the page names them, best first."""
         labels = self.labels()
-        places = self.as_displayed(slot, values[0]).split(BEFORE)
-        return f" {BEFORE} ".join(labels[int(place) - 1] for place in places)
+        shown = re.sub(
+            f"[{BEFORE}{TIED}]", r" \g<0> ", self.as_displayed(slot, values[0])
+        )
+        return re.sub(r"\d", lambda place: labels[int(place[0]) - 1], shown)
 
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         """Return the methods' names, best first."""
         methods = slot.unit.methods
-        return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
+        return f" {BEFORE} ".join(
+            f" {TIED} ".join(methods[LETTERS.index(one)] for one in tied.split(TIED))
+            for tied in ONE_RANK.findall(str(value))
+        )
 
     def invalid_answers(self, study: Study) -> Iterator[str]:
         """Describe rankings that are not an order of their slot's outputs."""
         paths = study.output_paths("slot__unit__")
         rows = Ranking.objects.filter(slot__study=study, question__kind=self.name)
         for row in rows.select_related(*paths):
-            if sorted(row.value) != sorted(row.shown):
-                yield f"ranking {row.pk}: {row.value} is no order of {row.shown}"
-            if row.shown != shown_letters(row.slot):
+            letters = shown_letters(row.slot)
+            if not _is_order(row.value, letters):
+                yield f"ranking {row.pk}: {row.value} is no order of {letters}"
+            if row.shown != ("" if study.is_imported else letters):
                 yield f"ranking {row.pk}: its places are not those of its slot"
 
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
@@ -180,23 +220,36 @@ class RankingKind(ChoiceKind):
                 "method": methods[LETTERS.index(letter)],
                 "criterion": answer["question__key"],
                 "rank": rank,
-                "place": answer["shown"].index(letter) + 1,
+                "place": answer["shown"].find(letter) + 1 or "",
             }
-            for rank, letter in enumerate(answer["value"], start=1)
+            for letter, rank in ranks_of(answer["value"]).items()
         ]
 
     def judgements(self, key: str, value: Value) -> dict[str, Value]:
         """Return the implied choice between every two outputs."""
-        rank = str(value).index
+        ranks = ranks_of(value)
+        better = {-1: "a", 0: "tie", 1: "b"}
         return {
-            f"{key} {first}{second}": "a" if rank(first) < rank(second) else "b"
-            for first, second in combinations(LETTERS[: len(str(value))], 2)
+            f"{key} {first}{second}": better[_sign(ranks[first] - ranks[second])]
+            for first, second in combinations(sorted(ranks), 2)
         }
 
     def worth(self, value: Value, place: int) -> float:
-        """Return the share of the other outputs ranked below the output."""
-        others = len(str(value)) - 1
-        return (others - _rank(value, place)) / others
+        """Return the share of the other outputs ranked below it; a tie is half."""
+        ranks = ranks_of(value)
+        own = ranks[LETTERS[place]]
+        points = (1 + _sign(rank - own) for rank in ranks.values())
+        return (sum(points) - 1) / 2 / (len(ranks) - 1)
+
+
+def _is_order(value: str, letters: str) -> bool:
+    """Return whether a stored answer ranks each letter once."""
+    ranks = ranks_of(value)
+    return stored_order(ranks) == value and sorted(ranks) == sorted(letters)
+
+
+def _sign(difference: int) -> int:
+    return (difference > 0) - (difference < 0)
 
 
 KIND = RankingKind()

@@ -21,7 +21,7 @@ from annotate.kinds.base import (
 from annotate.kinds.question import QuestionDefinition
 from annotate.models import Question, Slot, Study
 from annotate.models.answers import Answer, answer_constraints
-from annotate.models.studies import LETTERS
+from annotate.models.studies import MOST_SHOWN
 from annotate.schema import Problem, Switch, refuse, refuse_boolean, says
 
 # In characters: the upper limit of a question, and its default.
@@ -94,7 +94,7 @@ class TextKind(Kind):
     scripts = ("text",)
     keys_template = "rate/_keys_text.html"
     wanted = "a text"
-    most = len(LETTERS)
+    most = MOST_SHOWN
     model = TextAnswer
     table = "texts"
     seconds = 20

@@ -3,18 +3,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import TABLE
-from analysis.commands.option_values import scale, split_names
+from analysis.commands.arguments import TABLE, wide_options
+from analysis.commands.option_values import scale
 from analysis.problems import InputError
 from annotate.imported_judgements.answer_rows import question_texts
-from annotate.imported_judgements.importing import import_choices, import_ratings
+from annotate.imported_judgements.importing import import_answers
 from evalcore.importing.commands import ImportCommand, short_name, source
 
 
 class Command(ImportCommand):
     help = (
-        "Import ratings or choices collected elsewhere into a closed study. For "
-        "rankings, use plumbline leaderboard --rankings. "
+        "Import ratings, choices or rankings collected elsewhere into a closed study. "
         "Example: import judgements --ratings ratings.csv --scale 1:5 "
         "--benchmark dsg --study dsg --create"
     )
@@ -23,6 +22,7 @@ class Command(ImportCommand):
         table = parser.add_mutually_exclusive_group(required=True)
         table.add_argument("--ratings", type=source, help=TABLE)
         table.add_argument("--choices", type=source, help=TABLE)
+        table.add_argument("--rankings", type=source, help=TABLE)
         parser.add_argument(
             "--study",
             required=True,
@@ -42,23 +42,7 @@ class Command(ImportCommand):
             metavar="LOW:HIGH",
             help="lowest and highest rating; default 0:4",
         )
-        parser.add_argument(
-            "--wide", action="store_true", help="one column for each dimension"
-        )
-        parser.add_argument(
-            "--method-column", default="method", help="method column of a wide table"
-        )
-        parser.add_argument(
-            "--story-column", default="story", help="story column of a wide table"
-        )
-        parser.add_argument(
-            "--value-columns",
-            type=split_names,
-            default=(),
-            metavar='"A,B"',
-            help="columns of a wide table that are questions even if they look like "
-            "ids or times",
-        )
+        wide_options(parser)
         parser.add_argument(
             "--questions",
             type=Path,
@@ -75,40 +59,34 @@ class Command(ImportCommand):
     def handle(self, **options: Any) -> None:
         # pandas is slow to load, and only tables need it.
         from analysis.commands.given_tables import remarks_on
-        from analysis.reading.inputs import read_choices, read_ratings
+        from analysis.reading import inputs
 
         slug, create = str(options["benchmark"]), bool(options["create"])
-        path = Path(str(options["ratings"] or options["choices"]))
+        kind = next(x for x in ("ratings", "choices", "rankings") if options[x])
+        path = Path(str(options[kind]))
         owner = str(options["owner"])
         self.check_owner(owner)
         benchmark = self.benchmark(slug, create=create)
         is_new = benchmark.pk is None
-        common: dict[str, Any] = {
-            "study": str(options["study"]),
-            "benchmark": benchmark,
-            "file": path.name,
-            "create": create,
-        }
+        how: dict[str, Any] = {}
+        if kind == "ratings":
+            names = ("wide", "method_column", "story_column", "value_columns", "scale")
+            how = {name: options[name] for name in names}
         try:
-            if options["ratings"]:
-                table, earlier = self.read(
-                    read_ratings,
-                    path,
-                    wide=bool(options["wide"]),
-                    method_column=str(options["method_column"]),
-                    story_column=str(options["story_column"]),
-                    value_columns=options["value_columns"],
-                    scale=options["scale"],
-                )
-                self.warn(remarks_on(table, "ratings"))
-                common["texts"] = _texts(options, table["dimension"])
-                summary = import_ratings(
-                    table, scale=options["scale"], earlier=earlier, **common
-                )
-            else:
-                table, earlier = self.read(read_choices, path)
-                common["texts"] = _texts(options, table["criterion"])
-                summary = import_choices(table, earlier=earlier, **common)
+            table, earlier = self.read(getattr(inputs, f"read_{kind}"), path, **how)
+            self.warn(remarks_on(table, kind))
+            asked = table["dimension" if kind == "ratings" else "criterion"]
+            summary = import_answers(
+                table,
+                kind,
+                study=str(options["study"]),
+                benchmark=benchmark,
+                file=path.name,
+                scale=how.get("scale", (None, None)),
+                create=create,
+                texts=_texts(options, asked),
+                earlier=earlier,
+            )
         except InputError as error:
             raise self.refuse(error) from error
         self.warn(summary.notes)

@@ -154,7 +154,7 @@ def send_character(
     rendition: media.Rendition,
 ) -> HttpResponseBase:
     """Send a reference picture of a character in a slot's story."""
-    characters = slot_view.story_characters(slot)
+    characters = slot.unit.story.characters.prefetch_related("images").order_by("key")
     if int(index) >= len(characters):
         raise Http404
     images = list(characters[int(index)].images.all())

@@ -16,6 +16,7 @@ def kind_labels() -> dict[str, str]:
         "scores": _("Metric scores"),
         "ratings": _("Ratings of people"),
         "choices": _("Choices of people"),
+        "rankings": _("Rankings of people"),
     }
 
 

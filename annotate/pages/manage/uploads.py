@@ -38,7 +38,7 @@ from evalcore.serving import workers
 
 logger = logging.getLogger(__name__)
 
-KINDS = ("stories", "outputs", "scores", "ratings", "choices")
+KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
 LONGEST_METHOD, LONGEST_TITLE = 200, 80
 LOWEST, HIGHEST = -1000, 1000
 View = Callable[..., HttpResponseBase]

@@ -2,6 +2,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from analysis.commands.arguments import wide_options
 from analysis.commands.option_values import split_names
 from analysis.problems import InputError, Problem
 from evalcore.formats.score_table import read_sidecar
@@ -44,24 +45,14 @@ class Command(ImportCommand):
             "line"
         )
         add("--format", default="", choices=list(SCORE_FORMATS), help=how)
-        add("--wide", action="store_true", help="the table has one column per metric")
-        for column in ("method", "story"):
-            what = "name of this column in a wide table"
-            add(f"--{column}-column", default=column, help=what)
-        for option, example, what in (
-            (
-                "--value-columns",
-                "A,B",
-                "in a wide table, columns to read as metrics although they look like "
-                "ids or times",
-            ),
-            (
-                "--lower-is-better",
-                "fid,fvd",
-                "metrics of a table for which lower values are better",
-            ),
-        ):
-            add(option, default="", metavar=f'"{example}"', help=what)
+        wide_options(parser)
+        add(
+            "--lower-is-better",
+            type=split_names,
+            default=(),
+            metavar='"fid,fvd"',
+            help="metrics of a table for which lower values are better",
+        )
         for option, what in (
             (
                 "--metric-version",
@@ -113,14 +104,13 @@ class Command(ImportCommand):
         from analysis.commands.given_tables import remarks_on
         from analysis.reading.inputs import read_scores
 
-        lower = split_names(options["lower_is_better"])
         scores, earlier = self.read(
             read_scores,
             path,
             wide=options["wide"],
             method_column=options["method_column"],
             story_column=options["story_column"],
-            value_columns=split_names(options["value_columns"]),
+            value_columns=options["value_columns"],
         )
         self.warn(remarks_on(scores, "scores"))
         summary = import_scores(
@@ -129,7 +119,7 @@ class Command(ImportCommand):
             file=path.name,
             create=options["create"],
             replace=options["replace"],
-            lower_is_better=frozenset(lower),
+            lower_is_better=frozenset(options["lower_is_better"]),
             metric_version=options["metric_version"],
             files=read_sidecar(path),
             earlier=earlier,

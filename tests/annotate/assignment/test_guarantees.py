@@ -227,20 +227,3 @@ def test_own_redundancy_beyond_the_annotators_is_refused():
     unit = DesignUnit(0, "s", ("m",), redundancy=4)
     with pytest.raises(ImpossibleDesignError, match="4 annotators"):
         plan([unit], annotators=3, redundancy=2, session_size=2, seed=0)
-
-
-@pytest.mark.slow
-def test_large_plan_keeps_its_guarantees():
-    result = plan(
-        pairwise(10, 90), annotators=100, redundancy=10, session_size=8, seed=2
-    )
-    balance = result.balance
-    assert balance.slots == 40_500
-    assert balance.load == (405, 405)
-    assert balance.method_spread <= 1
-    assert balance.redundancy == (10, 10)
-    assert balance.repeated_units == balance.stories_twice_in_session == 0
-    assert balance.left_spread_unit == 0
-    assert balance.left_spread_pair <= 1
-    assert balance.connected
-    assert balance.position_spread <= 0.01

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -163,14 +162,3 @@ def test_replan_depends_on_its_seed_only():
 
     assert run(1) == run(1)
     assert run(1) != run(2)
-
-
-@pytest.mark.parametrize(
-    ("redundancy", "room", "message"),
-    [(0, [None], "at least 1"), (1, [], "not listed")],
-)
-def test_replan_names_contradictions(redundancy, room, message):
-    units = [DesignUnit(0, "s0", ("m0",), redundancy)]
-    held = [Assignment(0, 0, 1, 1, 1, True)]
-    with pytest.raises(ValueError, match=message):
-        replan(units, held, room=room, session_size=2, seed=0)

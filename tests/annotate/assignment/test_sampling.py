@@ -13,7 +13,6 @@ from annotate.assignment.designs.sampling import (
     inclusion_probabilities,
     method_sets,
     sample,
-    subset,
 )
 
 
@@ -64,14 +63,6 @@ def test_probabilities_follow_sizes_above_the_floor():
     assert inclusion_probabilities("ab", 1, {"a": 0, "b": 0}) == {"a": 0.5, "b": 0.5}
 
 
-def test_subset_is_a_share_or_a_number():
-    assert len(subset(range(20), 0.25, 0)) == 5
-    assert len(subset(range(20), 1.0, 0)) == 20
-    assert len(subset(range(20), 1, 0)) == 1
-    strata = {key: key % 2 for key in range(20)}
-    assert Counter(key % 2 for key in subset(range(20), 0.5, 0, strata)) == {0: 5, 1: 5}
-
-
 def test_method_sets_are_all_pairs():
     assert method_sets("bca") == [("a", "b"), ("a", "c"), ("b", "c")]
     ring = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -95,7 +86,6 @@ def test_method_sets_can_be_larger():
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("star", "all, ring"),
         ([("a", "x")], "Unknown method x"),
         ([("a", "a")], "a and a: no method"),
         ([("a", "b"), ("b", "a")], "compared twice"),
@@ -121,15 +111,9 @@ def test_cells_get_distinct_pairs_equally_often(cells, methods, data):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: sample("aa", 1, 0),
         lambda: sample("ab", 3, 0),
-        lambda: sample("ab", 1, 0, {"a": 1}),
         lambda: sample("ab", 1, 0, sizes={"a": 1, "b": float("nan")}),
         lambda: sample("ab", 1, 0, sizes={"a": 1, "b": -1}),
-        lambda: subset("ab", 1.5, 0),
-        lambda: method_sets("aa"),
-        lambda: cell_pairs("aa", [("a", "b")], 1, 0),
-        lambda: cell_pairs("a", [("a", "b")], 2, 0),
     ],
 )
 def test_impossible_sample_is_refused(call):

@@ -2,12 +2,14 @@ import csv
 import io
 
 import openpyxl
+import pandas as pd
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotate.audit_log.verifying import problems
-from annotate.models import Choice, Rating, Slot, Study
+from annotate.models import Choice, Ranking, Rating, Slot, Study
+from annotate.reports import study_tables
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark
 
@@ -121,6 +123,77 @@ def test_missing_stories_and_methods_are_created_with_option(tmp_path):
     load(tmp_path, RATINGS.replace("01,", "new,"), benchmark="fresh", create=True)
     assert Study.objects.get().benchmark.slug == "fresh"
     assert Rating.objects.count() == 4
+
+
+RANKINGS = """story,method,criterion,annotator,rank,place
+01,Alder,quality,R1,1,2
+01,Birch,quality,R1,4,1
+01,Cedar,quality,R1,4,3
+01,Alder,realism,R1,2,2
+01,Birch,realism,R1,1,1
+01,Cedar,realism,R1,3,3
+01,Birch,quality,R2,2,
+01,Alder,quality,R2,1,
+"""
+
+
+def test_rankings_keep_ties_and_close_gaps(tmp_path, capsys):
+    options = {"table": "rankings", "benchmark": "fresh", "create": True}
+    load(tmp_path, RANKINGS, **options)
+    load(tmp_path, RANKINGS, **options)
+    out, notes = capsys.readouterr()
+    assert "Imported 3 answers from 2 ratings." in out
+    assert "Nothing new: all 3 answers" in out
+    assert "columns not stored: place" in notes
+    study = Study.objects.get()
+    assert problems(study) == []
+    frame = study_tables.answers_frame(study, "rankings")
+    given = frame.groupby(["annotator", "criterion"])
+    ranks = {key: dict(own[["method", "rank"]].to_numpy()) for key, own in given}
+    assert ranks == {
+        ("R1", "quality"): {"Alder": 1, "Birch": 2, "Cedar": 2},
+        ("R1", "realism"): {"Birch": 1, "Alder": 2, "Cedar": 3},
+        ("R2", "quality"): {"Alder": 1, "Birch": 2},
+    }
+    assert set(frame["place"]) == {""}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("01,Elm,quality,R3,1,\n", "rankings.csv:10: method: Elm: expected two or"),
+        ("01,Elm,quality,R1,,\n", "rankings.csv:10: rank: .empty.: expected a whole"),
+        (
+            "".join(f"02,M{n},quality,R1,{n},\n" for n in range(1, 11)),
+            "rankings.csv:10: method: 10 methods: expected a ranking of at most 9",
+        ),
+    ],
+)
+def test_impossible_ranking_is_refused_with_its_line(tmp_path, rows, message):
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, RANKINGS + rows, "rankings", benchmark="fresh", create=True)
+    assert not Study.objects.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_real_rankings_of_up_to_nine_pictures_are_imported(shared, tmp_path):
+    """ImageReward: 466 rankings, 349 with ties and 137 with gaps."""
+    own = shared / "data" / "imagereward_rankings" / "rankings.csv"
+    frame = pd.read_csv(own, dtype=str).rename(columns={"output": "method"})
+    frame = frame.assign(
+        criterion="quality", annotator="a", rank=frame["rank"].astype(int)
+    )
+    load(tmp_path, frame.to_csv(index=False), "rankings", benchmark="ir", create=True)
+    study = Study.objects.get()
+    assert problems(study) == []
+    assert Ranking.objects.filter(value__contains="=").count() == 349
+    back = study_tables.answers_frame(study, "rankings")
+    keys = ["story", "method", "criterion", "annotator"]
+    both = frame.merge(back, on=keys, validate="1:1")
+    assert len(both) == len(frame) == len(back)
+    dense = both.groupby("story")["rank_x"].rank("dense").astype(int)
+    assert dense.tolist() == both["rank_y"].tolist()
 
 
 @pytest.mark.slow

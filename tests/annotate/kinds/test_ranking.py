@@ -10,11 +10,12 @@ from django.db import IntegrityError
 from django.urls import reverse
 
 import analysis
+from analysis.reading.rankings import implied_choices
 from annotate.assignment import choosing, reassignment
 from annotate.audit_log.verifying import problems
 from annotate.coverage import counts, snapshots
 from annotate.kinds.base import AnswerError, BadAnswerError
-from annotate.kinds.registry import answer_tables
+from annotate.kinds.registry import KINDS, answer_tables
 from annotate.models import Annotator, Ranking, Slot, Unit
 from annotate.presentation import slot_view
 from annotate.quality import exclusion, monitoring
@@ -67,8 +68,10 @@ def backwards(slot: Slot, key: str) -> str:
 
 @pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
 def test_ranking_study_file_round_trips(sets):
-    read = read_definition(f"{FILE}sets: {sets}\n", file="study.yaml", name="trial")
+    text = FILE.replace("Text,", "Text, allow_tie: true,")
+    read = read_definition(f"{text}sets: {sets}\n", file="study.yaml", name="trial")
     assert (read.outputs, read.kinds[0].name) == (3, "ranking")
+    assert [question.allow_tie for question in read.questions] == [False, True]
     again = read_definition(write_definition(read), file="again.yaml", name="trial")
     assert again == read
 
@@ -205,6 +208,47 @@ def test_incomplete_ranking_is_refused(study, value):
     assert not Ranking.objects.exists()
 
 
+def test_equal_ranks_are_stored_shown_and_exported_as_tie(study, client):
+    study.questions.update(allow_tie=True)
+    browser = Browser(client, join(study, "A01"))
+    browser.start()
+    form = {f"q:text:{place}": "1" for place in (1, 2, 3)}
+    form |= {"q:quality:1": "3", "q:quality:2": "1", "q:quality:3": "1"}
+    assert client.post(f"{browser.at}submit/", form).status_code == 302
+    slot = Slot.objects.get(state="submitted")
+    first, second = slot_view.shown_questions(slot)
+    assert (first.answer, second.answer) == ("2=3>1", "1=2=3")
+    value = Ranking.objects.get(question=first.question).value
+    text = first.kind.text_for_annotator(slot, first.question, [value])
+    assert text == "Version 2 = Version 3 > Version 1"
+    frame = study_tables.answers_frame(study, "rankings")
+    own = frame[frame["criterion"] == "quality"]
+    assert dict(zip(own["place"], own["rank"], strict=True)) == {1: 2, 2: 1, 3: 1}
+    choices = implied_choices(own)
+    tied = choices.loc[choices["choice"] == "tie", ["method_a", "method_b"]]
+    seen = slot_view.sides(slot)
+    assert [*tied.to_numpy()[0]] == sorted(seen[place].method.name for place in "23")
+    assert problems(study) == []
+
+
+def test_tied_output_is_worth_half_a_win():
+    kind = KINDS["ranking"]
+    assert [kind.worth("b=dac", n) * 6 for n in range(4)] == [2, 5, 0, 5]
+    assert kind.judgements("q", "ca=b") == {"q ab": "tie", "q ac": "b", "q bc": "b"}
+    assert kind.is_right("ca=b", "ca")
+    assert not kind.is_right("ca=b", "ab")
+
+
+def test_tie_is_refused_without_permission(study):
+    slot, question = study.slots.first(), study.questions.first()
+    with pytest.raises(BadAnswerError, match="a different rank: 1=2>3 is not"):
+        KINDS["ranking"].fields(slot, question, "1=2>3")
+    question.allow_tie = True
+    for value in ("1=2", "1=1>2", "1=>2>3"):
+        with pytest.raises(BadAnswerError, match="Give each version a rank: "):
+            KINDS["ranking"].fields(slot, question, value)
+
+
 def test_form_without_scripts_has_a_rank_per_version(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
@@ -334,7 +378,7 @@ def test_repeated_ranking_is_compared_with_the_first():
         ({"value": "abz"}, "ranking_letters_known"),
         ({"shown": "AB1"}, "ranking_letters_known"),
         ({"value": "ab"}, "ranking_is_whole"),
-        ({"shown": ""}, "ranking_is_whole"),
+        ({"value": "a=b"}, "ranking_is_whole"),
     ],
 )
 def test_database_refuses_incomplete_rankings(study, fields, broken):

@@ -7,7 +7,6 @@ import re
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
-from playwright.sync_api import expect
 from rest_framework.test import APIClient
 
 from annotate.audit_log.verifying import problems
@@ -25,7 +24,6 @@ from annotate.setup_form.study import StudyForm
 from annotate.setup_form.values import to_values
 from annotate.studies.study_file import read_definition, write_definition
 from annotate.templatetags import kinds as kept
-from tests.browser.hands import HANDS
 from tests.factories import make_benchmark
 from tests.people import alice
 from tests.working import Browser, form, join, make_planned, save
@@ -314,40 +312,3 @@ def test_text_question_round_trips_through_file_and_form():
 def test_text_question_refuses_invalid_fields(before, after, told):
     with pytest.raises(DefinitionError, match=told):
         read_definition(ONE.replace(before, after), file="study.yaml", name="trial")
-
-
-@pytest.mark.browser
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("hand", ["tab", "finger"])
-def test_text_is_answered_in_the_browser(chromium, live_server, hand):
-    study = planned()
-    token = Invitation.objects.get(annotator=join(study, "A01")).token
-    with HANDS[hand].page(chromium) as page:
-        if hand == "finger":
-            page.set_viewport_size({"width": 360, "height": 740})
-        page.goto(live_server.url + reverse("rate-pause", args=[token]))
-        page.locator("main form button.primary").click()
-        page.wait_for_selector("html.ready")
-        story, field = page.url, page.locator("textarea")
-        if hand == "finger":
-            field.tap()
-            page.keyboard.type("Two hats")
-            page.locator(".option:has([value='3'])").tap()
-            width = page.evaluate("document.documentElement.scrollWidth")
-            assert width == 360
-            page.locator("#submit").tap()
-        else:
-            field.focus()
-            page.keyboard.type("Two hats")
-            page.keyboard.press("Escape")
-            page.keyboard.type("3")
-            page.keyboard.press("Enter")
-        page.wait_for_function("(before) => location.href !== before", arg=story)
-        page.goto(story)
-        page.wait_for_selector("html.ready")
-        expect(field).to_have_value("Two hats")
-        field.fill("")
-        page.keyboard.press("Escape")
-        expect(page.locator("#save-state")).to_contain_text("saved", ignore_case=True)
-        page.reload()
-        expect(field).to_have_value("")

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotate.audit_log.verifying import problems
-from annotate.imported_judgements.importing import import_ratings
+from annotate.imported_judgements.importing import import_answers
 from annotate.models import Annotator, Event, Exclusion, Export, Invitation, Slot
 from annotate.people import joining
 from annotate.people.visits import Arrival
@@ -126,8 +126,9 @@ def test_erasure_renames_imported_annotators():
     rows = [("01", "Alder", "quality", who, 3) for who in people]
     columns = ["story", "method", "dimension", "annotator", "rating"]
     benchmark = make_benchmark(stories=1)
-    import_ratings(
+    import_answers(
         pd.DataFrame(rows, columns=columns).astype(object),
+        "ratings",
         study="old",
         benchmark=benchmark,
         file="old.csv",

@@ -68,19 +68,6 @@ def written():
     return [(row.slot.code, row.annotator.name, row.text) for row in rows]
 
 
-def test_story_comment_is_replaced_or_removed(client, study, ann, slot):
-    assert shown(client, ann, slot) == ("Dark.", True)
-    first = StoryComment.objects.get()
-    answering.record_comment(slot=slot, annotator=ann, text="Dark.")
-    assert StoryComment.objects.get().written_at == first.written_at
-    answering.record_comment(slot=slot, annotator=ann, text="Too dark.")
-    assert exported(study) == [(slot.code, ann.name, "Too dark.")]
-    assert StoryComment.objects.get().written_at > first.written_at
-    answering.record_comment(slot=slot, annotator=ann, text="  ")
-    assert not StoryComment.objects.exists()
-    assert shown(client, ann, slot) == ("", False)
-
-
 def test_story_comments_are_refused_when_disabled(study, ann, slot):
     Study.objects.update(presentation={"shot_comments": True})
     with pytest.raises(BadAnswerError, match="takes no comments"):

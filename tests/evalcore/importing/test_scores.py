@@ -44,7 +44,7 @@ def test_shots_wide_tables_and_directions(tmp_path, benchmark):
         tmp_path,
         "story,method,family,fid,sim\n01,Alder,oak,12,0.5\n",
         wide=True,
-        lower_is_better="fid",
+        lower_is_better=("fid",),
     )
     assert not MetricScore.objects.get(metric="fid").higher_is_better
     assert MetricScore.objects.get(metric="sim").higher_is_better

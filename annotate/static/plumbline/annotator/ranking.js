@@ -1,5 +1,6 @@
 // Rankings: a digit or a version's button assigns the next rank; ranks can be set singly,
-// and versions dragged to a rank or to the place of another version.
+// and versions dragged to a rank or to the place of another version. With ties, versions
+// share the rank they are dragged to, and E gives the next version the last rank.
 
 const FAR = 8; // px; a shorter way is a tap
 
@@ -21,6 +22,7 @@ export function open(main, host) {
   const rowsOf = (ranking) => [...ranking.querySelectorAll(".ranks")];
   const rankOf = (row) => Number(row.querySelector(":checked")?.value || 0);
   const ranksOf = (ranking) => rowsOf(ranking).map(rankOf);
+  const hasTies = (ranking) => "ties" in ranking.dataset;
   const isOpen = (ranking) => ranksOf(ranking).includes(0);
   const free = (ranks) => ranks.map((_, i) => i + 1).find((rank) => !ranks.includes(rank));
 
@@ -35,15 +37,34 @@ export function open(main, host) {
       for (const input of row.querySelectorAll("input")) input.checked = Number(input.value) === ranks[i];
     });
     ranking.ranks = ranks;
-    rowsOf(ranking).forEach((row, i) => { row.firstElementChild.dataset.rank = ranks[i] || ""; });
+    rowsOf(ranking).forEach((row, i) => {
+      const isTied = ranks[i] && ranks.filter((rank) => rank === ranks[i]).length > 1;
+      row.firstElementChild.dataset.rank = ranks[i] || "";
+      row.firstElementChild.classList.toggle("tied", isTied);
+    });
     ranking.querySelector(".clear").disabled = ranks.every((rank) => !rank);
+    if (!hasTies(ranking)) return;
+    ranking.querySelector(".tie").disabled = ranks.every((rank) => !rank) || !ranks.includes(0);
+    tie(ranking, false);
+  }
+
+  // Sets whether the next version shares the last rank.
+  function tie(ranking, isOn) {
+    ranking.querySelector(".tie").setAttribute("aria-pressed", isOn);
+  }
+  const isTying = (ranking) => !!ranking.querySelector(".tie[aria-pressed=true]");
+
+  function turnTie(ranking) {
+    if (!hasTies(ranking) || ranking.querySelector(".tie").disabled) return true;
+    tie(ranking, !isTying(ranking));
   }
 
   // Only complete rankings are answers; changing one takes it back until it is complete.
   function answer(ranking, before) {
     if (isOpen(ranking) && (before.includes(0) || host.isSubmitted())) return;
     const best = rowsOf(ranking).sort((a, b) => rankOf(a) - rankOf(b));
-    const order = best.map(({ dataset }) => dataset.place).join(">");
+    const order = best.map((row, i) =>
+      (i ? (rankOf(row) === rankOf(best[i - 1]) ? "=" : ">") : "") + row.dataset.place).join("");
     host.answer({ question: ranking.dataset.question, value: isOpen(ranking) ? "" : order });
   }
 
@@ -51,9 +72,9 @@ export function open(main, host) {
     if (host.isGated()) return set(ranking, ranking.ranks);
     const before = ranking.ranks;
     steps.push([ranking, before]);
-    // The last version gets the remaining rank.
+    // The last version gets the remaining rank, unless it may share one.
     const left = ranks.filter((rank) => !rank).length;
-    set(ranking, left === 1 ? ranks.map((rank) => rank || free(ranks)) : ranks);
+    set(ranking, left === 1 && !hasTies(ranking) ? ranks.map((rank) => rank || free(ranks)) : ranks);
     answer(ranking, before);
     mark(rankings.indexOf(ranking));
     if (isOpen(ranking)) return;
@@ -66,7 +87,8 @@ export function open(main, host) {
   function take(ranking, at) {
     if (!isOpen(ranking)) return host.problem(ranking.dataset.whole, "warning");
     const ranks = [...ranking.ranks];
-    ranks[at] = ranks[at] ? 0 : free(ranks);
+    const next = isTying(ranking) ? Math.max(...ranks) : free(ranks);
+    ranks[at] = ranks[at] ? 0 : next;
     give(ranking, ranks);
     // With the focus here, Enter submits and Space does nothing.
     if (!isOpen(ranking)) ranking.focus({ preventScroll: true });
@@ -82,7 +104,8 @@ export function open(main, host) {
     const rank = Number(value || dataset.rank) || free(ranks);
     if (!rank || rank === before) return;
     ranks[at] = 0;
-    place(ranks, at, rank, before && before < rank ? -1 : 1);
+    if (hasTies(ranking)) ranks[at] = rank;
+    else place(ranks, at, rank, before && before < rank ? -1 : 1);
     give(ranking, ranks);
   }
 
@@ -114,12 +137,13 @@ export function open(main, host) {
     ranking.focus({ preventScroll: true });
   }
 
-  // Stores the radio buttons' ranks; a version loses its rank to another one.
+  // Stores the radio buttons' ranks; without ties, a version loses its rank to another one.
   function settle(ranking) {
     const ranks = ranksOf(ranking);
     const at = ranks.findIndex((rank, i) => rank !== ranking.ranks[i]);
     if (at < 0) return;
-    give(ranking, ranks.map((rank, i) => (rank === ranks[at] && i !== at ? 0 : rank)));
+    const isLost = (rank, i) => rank === ranks[at] && i !== at && !hasTies(ranking);
+    give(ranking, ranks.map((rank, i) => (isLost(rank, i) ? 0 : rank)));
   }
 
   function byDigit(_event, digit) {
@@ -143,6 +167,7 @@ export function open(main, host) {
     if (host.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
     host.on(ranking, "click", ({ target }) => {
       if (target.closest(".clear")) return clear(ranking);
+      if (target.closest(".tie")) return turnTie(ranking);
       const row = target.closest("button:not(.dragged)")?.closest(".ranks");
       if (row) take(ranking, rowsOf(ranking).indexOf(row));
     });
@@ -162,6 +187,7 @@ export function open(main, host) {
     ArrowDown: () => mark(current + 1),
     u: undo,
     x: () => clear(rankings[current]),
+    e: () => turnTie(rankings[current]),
   };
   for (const digit of "123456789") keys[digit] = byDigit;
   return {
@@ -170,8 +196,9 @@ export function open(main, host) {
     show({ question, value }) {
       const ranking = rankings.find(({ dataset }) => dataset.question === question);
       if (!ranking) return;
-      const places = value.split(">");
-      set(ranking, rowsOf(ranking).map(({ dataset }) => places.indexOf(dataset.place) + 1));
+      const ranked = value.split(">").map((places) => places.split("="));
+      set(ranking, rowsOf(ranking).map(({ dataset }) =>
+        ranked.findIndex((places) => places.includes(dataset.place)) + 1));
     },
     missing() {
       rankings.forEach(settle);
