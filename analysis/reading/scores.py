@@ -50,6 +50,8 @@ class ScoreTable:
 def score_table(scores: pd.DataFrame) -> ScoreTable:
     """Average scores over identities, where several are pooled, then over shots."""
     rows = scores.dropna(subset=["score"]).copy()
+    # Pandas copies them in every step; some name all metrics.
+    rows.attrs.clear()
     if rows.empty:
         raise OptionError("scores: no row has a score")
     # Identities may make such a name, and a table that was not read may have it.
@@ -156,18 +158,22 @@ def score_cube(
 ) -> tuple[Array, frozenset[str]]:
     """Lay scores out as metrics x stories x methods."""
     cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
-    method_level = set()
-    for k, metric in enumerate(metrics):
-        rows = table.cells[table.cells["metric"] == metric]
-        with_story = rows[rows["story"] != ""]
-        if with_story.empty:
-            method_level.add(metric)
-            cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
-        elif stories == ("",):
-            means = exact_means(with_story, ["method"]).set_index("method")["score"]
-            cube[k] = means.reindex(methods).to_numpy()
+    labels = {"metric": metrics, "story": stories, "method": methods}
+    has_story = table.cells["story"] != ""
+    by_story, whole = table.cells[has_story], table.cells[~has_story]
+    method_level = {*metrics}.difference(by_story["metric"].unique())
+    if stories == ("",):
+        by_story = exact_means(by_story, ["metric", "method"]).assign(story="")
+    whole = whole[whole["metric"].isin(method_level)]
+    for rows, keys in ((by_story, [*labels]), (whole, ["metric", "method"])):
+        places = [pd.Index(labels[key]).get_indexer(rows[key]) for key in keys]
+        known = np.all([place >= 0 for place in places], axis=0)
+        k, *s, m = (place[known] for place in places)
+        scores = rows["score"].to_numpy(float)[known]
+        if s:
+            cube[k, s[0], m] = scores
         else:
-            cube[k] = laid_out(with_story, "score", stories, methods)
+            cube[k, :, m] = scores[:, None]
     return cube, frozenset(method_level)
 
 

@@ -25,8 +25,8 @@ def save_claims(
     rows = [
         row
         for (question, source), own in known.groupby(["question", "source"], sort=True)
-        for row in records(own)
-        if row["metric"] == named_metric(verdicts, str(question), str(source))
+        for metric in [named_metric(verdicts, str(question), str(source))]
+        for row in records(own[own["metric"] == metric])
     ]
     rows.sort(key=lambda row: -row["value"])
     if not rows:
