@@ -23,7 +23,7 @@ from analysis.inference.resampling import (
     stream,
 )
 from analysis.options import Sampling
-from analysis.pairwise.output_pairs import Pairs
+from analysis.pairwise.output_pairs import Pairs, pair_places
 from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow
 from analysis.sentences import sentence
 
@@ -203,7 +203,7 @@ def accuracy_variances(
         credit = CHANCE if statistic == "ppa_half" else 0.0
         right = ((signs == pairs.human) + credit * (signs == 0)) * counted
     values = right.sum(axis=1) / n
-    story, code, n_methods = _places(pairs)
+    story, code, n_methods = pair_places(pairs)
     S, P = int(story.max()) + 1, n_methods * (n_methods - 1) // 2
 
     def summed(rows: Array) -> Array:
@@ -220,18 +220,6 @@ def accuracy_variances(
         parts,
         epsilons,
     )
-
-
-def _places(pairs: Pairs) -> tuple[Counts, Counts, int]:
-    """Return a number of each pair's story and of its methods, and how many methods."""
-    story = np.unique(pairs.story, return_inverse=True)[1]
-    both = np.stack([pairs.first, pairs.second])
-    used, index = np.unique(both, return_inverse=True)
-    first, second = np.sort(index.reshape(both.shape), axis=0)
-    i, j = np.triu_indices(len(used), 1)
-    code = np.zeros((len(used), len(used)), int)
-    code[i, j] = np.arange(len(i))
-    return story, code[first, second], len(used)
 
 
 def accuracy_differences(

@@ -21,6 +21,7 @@ OTHER_NAME = "another name, since a baseline has this one"
 # Metrics are compared on outputs that all of them score: at least this share of what
 # the metric with most scores has.
 COMMON_SHARE = 0.5
+CELL = ("metric", "story", "method")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
             raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
     better = directions(rows)
     rows, notes = _one_kind_of_score(rows)
-    keys = ["metric", "story", "method"]
+    keys = [*CELL]
     if "shot" in rows and rows.duplicated([*keys, "shot"]).any():
         rows = exact_means(rows, [*keys, "shot"])
     if rows.duplicated(keys).any():
@@ -158,23 +159,21 @@ def score_cube(
 ) -> tuple[Array, frozenset[str]]:
     """Lay scores out as metrics x stories x methods."""
     cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
-    labels = {"metric": metrics, "story": stories, "method": methods}
     has_story = table.cells["story"] != ""
-    by_story, whole = table.cells[has_story], table.cells[~has_story]
-    method_level = {*metrics}.difference(by_story["metric"].unique())
+    rows, whole = table.cells[has_story], table.cells[~has_story]
+    method_level = frozenset({*metrics}.difference(rows["metric"].unique()))
     if stories == ("",):
-        by_story = exact_means(by_story, ["metric", "method"]).assign(story="")
+        rows = exact_means(rows, ["metric", "method"]).assign(story="")
     whole = whole[whole["metric"].isin(method_level)]
-    for rows, keys in ((by_story, [*labels]), (whole, ["metric", "method"])):
-        places = [pd.Index(labels[key]).get_indexer(rows[key]) for key in keys]
-        known = np.all([place >= 0 for place in places], axis=0)
-        k, *s, m = (place[known] for place in places)
-        scores = rows["score"].to_numpy(float)[known]
-        if s:
-            cube[k, s[0], m] = scores
-        else:
-            cube[k, :, m] = scores[:, None]
-    return cube, frozenset(method_level)
+    # Scores of a method are those of all its stories.
+    rows = pd.concat([rows, *(whole.assign(story=story) for story in stories)])
+    k, s, m = (
+        pd.Index(labels).get_indexer(rows[name])
+        for name, labels in zip(CELL, (metrics, stories, methods), strict=True)
+    )
+    known = (k >= 0) & (s >= 0) & (m >= 0)
+    cube[k[known], s[known], m[known]] = rows["score"].to_numpy(float)[known]
+    return cube, method_level
 
 
 def laid_out(

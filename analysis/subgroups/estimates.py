@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import unit_of
-from analysis.options import AlignOptions, Scale, supported_parts
+from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
 from analysis.questions import QuestionData, restricted_grid
@@ -23,7 +23,6 @@ from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, Estimate, TableRow, in_unit, undefined
 from analysis.sentences import counted, sentence
-from analysis.tables import MEAN_OF_RATERS
 
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
@@ -161,8 +160,14 @@ def _inside(
     own = tuple(part for part in asked if part not in alone)
     if data.by_annotator is not None:
         scale = options.scale_of(data.name)
-        means = _means(data.by_annotator, own, options, scale=scale)
-        yield from ((*mean, own) for mean in means)
+        means = estimated_means(
+            data.by_annotator,
+            parts=own if options.resamples else (),
+            confidence=options.confidence,
+            scale=scale,
+        )
+        for method, mean in means.items():
+            yield StatisticKey("mean", method=method), mean, own
     by_story = ("stories",)
     for row in agreement(
         answers, data.statistics, parts=by_story, question=data.name, **sampling
@@ -205,20 +210,6 @@ def _of_stories(data: QuestionData, stories: frozenset[str]) -> QuestionData:
         grid=None if data.grid is None else restricted_grid(data.grid, stories),
         pairs=restricted(data.pairs, stories),
     )
-
-
-def _means(
-    cells: pd.DataFrame,
-    parts: tuple[str, ...],
-    options: AlignOptions,
-    scale: Scale | None = None,
-) -> Iterator[tuple[StatisticKey, Estimate]]:
-    """Yield the methods' means."""
-    drawn = parts if options.resamples else ()
-    for method, mean in estimated_means(
-        cells, parts=drawn, confidence=options.confidence, scale=scale
-    ).items():
-        yield StatisticKey("mean", method=method), mean
 
 
 def _win_rates(
@@ -301,23 +292,3 @@ def _score_means(
     for k, mean, unit in zip(used, means, units, strict=True):
         m, own = divmod(int(k), len(methods))
         yield metrics[m], methods[own], in_unit(mean, unit)
-
-
-def scores_as_answers(table: ScoreTable) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each metric's scores of stories like the cells of one annotator."""
-    named = table.cells[table.cells["story"] != ""]
-    for metric, rows in named.groupby("metric", sort=True):
-        columns = {"metric": "dimension", "score": "rating"}
-        yield (
-            str(metric),
-            rows.rename(columns=columns).assign(annotator=MEAN_OF_RATERS),
-        )
-
-
-def in_own_units(cells: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Divide the scores of every method by their unit, which comes with them."""
-    units = {
-        str(method): unit_of(scores.to_numpy(float))
-        for method, scores in cells.groupby("method")["rating"]
-    }
-    return cells.assign(rating=cells["rating"] / cells["method"].map(units)), units
