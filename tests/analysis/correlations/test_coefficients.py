@@ -94,9 +94,7 @@ def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
 @pytest.mark.parametrize("decimals", [0, 1, 8])
 @pytest.mark.parametrize("human_decimals", [1, 8])
 @pytest.mark.parametrize("drawn_together", [1, 6])
-def test_many_points_equal_scipy(
-    monkeypatch, decimals, human_decimals, drawn_together
-):
+def test_many_points_equal_scipy(monkeypatch, decimals, human_decimals, drawn_together):
     monkeypatch.setattr(kendall, "FEW_POINTS", 8)
     monkeypatch.setattr(kendall, "BLOCK", 700)
     rng = np.random.default_rng(3)
