@@ -38,18 +38,6 @@ def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
     return np.asarray(fold[index])
 
 
-def repeated_folds(story: Counts) -> Counts:
-    """Cut stories into folds again and again, as `story_folds` does."""
-    rng = stream(0, "folds")
-    return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
-
-
-def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
-    """Return which pairs the metric predicts, ties up to epsilon included."""
-    predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
-    return np.asarray(predicted == human)
-
-
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
 ) -> tuple[Array, Array, float]:
@@ -58,8 +46,9 @@ def predicted_pairs(
         return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":
         best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
-        right = right_with_ties(human, scores, best).astype(float)
-        return right, (np.abs(scores) <= best).astype(float), best
+        alike = np.abs(scores) <= best
+        same = np.where(alike, 0.0, np.sign(scores)) == human
+        return same.astype(float), alike.astype(float), best
     thresholds, size = held_out_epsilons(human, scores, folds), np.abs(scores)
     told_apart = np.zeros(len(human), int)
     for own, fold in zip(thresholds, folds, strict=True):
@@ -188,7 +177,8 @@ def accuracy_variances(
     chance = CHANCE if statistic == "ppa_half" else NAN
     chances, by_chance = np.full(K, chance), np.zeros((K, len(counted)))
     if statistic == "acc_eq":
-        folds = repeated_folds(pairs.story)
+        rng = stream(0, "folds")
+        folds = np.stack([story_folds(pairs.story, rng) for _ in range(REPEATS)])
         told = [predicted_pairs(pairs.human, x, epsilon, folds) for x in pairs.scores]
         right, ties, epsilons = (
             np.array(each, float) for each in zip(*told, strict=True)
