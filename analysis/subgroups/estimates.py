@@ -289,6 +289,6 @@ def _score_means(
     )
     parts = ("stories",) if options.resamples else ()
     means = mean_estimates(answers, parts, options.confidence)
-    for k, mean, unit in zip(used, means, units, strict=True):
+    for k, mean, unit in zip(used, means, units.tolist(), strict=True):
         m, own = divmod(int(k), len(methods))
         yield metrics[m], methods[own], in_unit(mean, unit)
