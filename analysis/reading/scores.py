@@ -168,7 +168,7 @@ def score_cube(
     # Scores of a method are those of all its stories.
     rows = pd.concat([rows, *(whole.assign(story=story) for story in stories)])
     k, s, m = (
-        pd.Index(labels).get_indexer(rows[name])
+        pd.Index(labels).get_indexer(pd.Index(rows[name]))
         for name, labels in zip(CELL, (metrics, stories, methods), strict=True)
     )
     known = (k >= 0) & (s >= 0) & (m >= 0)
