@@ -12,6 +12,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -123,21 +124,46 @@ def alignments(scale: float, folder: Path) -> None:
     """Run `align` on up to a million ratings, with 10 metrics and 3 questions."""
     for size in (10_000, 100_000, 1_000_000):
         write_study(folder, round(size * scale))
-        files = [f"--{name}={folder}/{name}.csv" for name in ("ratings", "scores")]
-        command = [sys.executable, "-m", "analysis", "align", *files]
-        began, most = time.perf_counter(), 0.0
-        child = subprocess.Popen(
-            [*command, "--out", str(folder / f"out-{size}")],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-        )
-        while child.poll() is None:
-            most = max(most, memory("VmHWM", child.pid))
-            time.sleep(0.02)
-        if child.returncode:
-            raise SystemExit("align failed; it says why above.")
-        took = time.perf_counter() - began
-        show(f"about {size * scale:,.0f} ratings, {most:.0f} MB", took)
+        run_align(f"about {size * scale:,.0f} ratings", folder)
+
+
+def metrics(scale: float, folder: Path) -> None:
+    """Run `align` on 100 stories x 10 methods, 1,000 metrics (limits 5 min, 4 GB)."""
+    n = max(2, round(1000 * scale))
+    rng, design = np.random.default_rng(0), Design(100, methods=10, annotators=12)
+    here = world(design, 0)
+    grid = simulated_study(here, here.methods[None], design.stories, rng)
+    rating_rows(grid).assign(dimension="d").to_csv(folder / "ratings.csv", index=False)
+    weights = rng.uniform(0, 1, (n, 1, 1))
+    scores = weights * grid.human + rng.normal(size=(n, *grid.human.shape))
+    places = [range(n), grid.stories, grid.methods]
+    rows = pd.MultiIndex.from_product(places, names=["metric", "story", "method"])
+    table = pd.DataFrame({"score": scores.ravel().round(6)}, rows).reset_index()
+    table.assign(metric=table["metric"].map("k{:04d}".format)).to_csv(
+        folder / "scores.csv", index=False
+    )
+    run_align(f"{n:,} metrics", folder)
+
+
+def run_align(label: str, folder: Path) -> None:
+    """Print time, processor time, most memory and the size of a report."""
+    files = [f"--{name}={folder}/{name}.csv" for name in ("ratings", "scores")]
+    command = [sys.executable, "-m", "analysis", "align", *files]
+    out, began, before = folder / "out", time.perf_counter(), os.times()
+    most = 0.0
+    child = subprocess.Popen(
+        [*command, "--out", str(out)], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+    while child.poll() is None:
+        most = max(most, memory("VmHWM", child.pid))
+        time.sleep(0.02)
+    if child.returncode:
+        raise SystemExit("align failed; it says why above.")
+    took, after = time.perf_counter() - began, os.times()
+    spent = sum(after[2:4]) - sum(before[2:4])
+    page = (out / "report.html").stat().st_size / 1e6
+    show(f"{label}, {most:.0f} MB, page {page:.1f} MB, {spent:.0f} s of CPU", took)
+    shutil.rmtree(out)
 
 
 def write_study(folder: Path, rows: int) -> None:
@@ -160,7 +186,9 @@ def write_study(folder: Path, rows: int) -> None:
     pd.concat(scores).to_csv(folder / "scores.csv", index=False)
 
 
-WORK = {one.__name__: one for one in (alpha, rankings, soft, plans, alignments)}
+WORK = {
+    one.__name__: one for one in (alpha, rankings, soft, plans, alignments, metrics)
+}
 
 
 def main() -> None:

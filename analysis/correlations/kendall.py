@@ -80,6 +80,8 @@ FEW_POINTS = 128
 METRICS_AT_ONCE = 25
 # Elements of pairwise signs at a time; they bound memory, not results.
 BLOCK = 2_000_000
+# Points that are compared with all others at a time.
+ROWS = 256
 
 
 def rank_sums(
@@ -175,34 +177,70 @@ def many_sums(human: Array, scores: Array, weights: Floats, *, spearman: bool) -
 
 def _group_sums(levels: list[Levels], w: Array, *, spearman: bool) -> Array:
     """Return the sums of one group, shape (1 + K, 6, B)."""
+    people = levels[0]
+    ranked = w * _centred_ranks(_summed(w, people))[people] if spearman else w
+    untied = _tie_sums(w)
+
+    def own_sums(own: Levels) -> Array:
+        by_value = _summed(w, own)
+        ranks = np.zeros(w.shape[1])
+        if spearman and own is not people:
+            middle = _centred_ranks(by_value)
+            ranks = np.einsum("nb,nb->b", _summed(ranked, own), middle)
+        ties = untied if len(by_value) == len(w) else _tie_sums(by_value)
+        return np.stack([ranks, *ties])
+
+    sums = np.stack(in_threads(own_sums, levels))
+    return np.concatenate([_pair_sums(levels, w)[:, None], sums], axis=1)
+
+
+def _pair_sums(levels: list[Levels], w: Array) -> Array:
+    """Return C - D of people (0) and of each metric, (1 + K, B).
+
+    Points whose weights are the same in every resample, as those of a story that is
+    drawn as a whole, are summed before they are weighted.
+    """
     N, B = w.shape
-    total = w.sum(axis=0)
-    by_value = [_summed(w, own) for own in levels]
-    pairs, ranks = np.zeros((2, len(levels), B))
-    if spearman:
-        first, *others = map(_centred_ranks, by_value, levels)
-        weighted = w * first
-        for k, own in enumerate(others, 1):
-            ranks[k] = np.einsum("nb,nb->b", weighted, own)
-    # Sums over all partners of a point are whole numbers of at most the total.
-    exact = float(total.max(initial=0.0)) < EXACT
+    known: dict[bytes, int] = {}
+    alike = np.array([known.setdefault(row.tobytes(), len(known)) for row in w], int)
+    order = np.argsort(alike, kind="stable")
+    starts = np.searchsorted(alike[order], np.arange(len(known)))
+    merged = 2 * len(starts) <= N
+    w = w[order]
+    # Sums over all partners of a point are whole numbers of at most twice the total.
+    exact = 2 * float(w.sum(axis=0).max(initial=0.0)) < EXACT
     partners = w.astype(np.float32 if exact else np.float64)
-    values = [own.astype(partners.dtype) for own in levels]
-    step = max(1, BLOCK // N)
+    human, *metrics = (own[order].astype(np.min_scalar_type(-N)) for own in levels)
+    step = max(1, min(BLOCK // N, ROWS))
 
-    def compared(start: int) -> Array:
+    def block(start: int) -> Array:
+        # Both orders of two points count at once, unless points are merged.
+        others = slice(0 if merged else start, N)
         rows = slice(start, start + step)
-        first, *others = (np.sign(own[rows, None] - own) for own in values)
-        sums = [(first * own) @ partners for own in others]
-        return np.array([np.einsum("nb,nb->b", w[rows], own) for own in sums])
+        first = np.sign(human[rows, None] - human[others])
 
-    if len(levels) > 1:
-        pairs[1:] = sum(in_threads(compared, range(0, N, step)))
-    ties = [
-        [*((own**k).sum(axis=0) for k in (1, 2, 3)), (own > 0).sum(axis=0)]
-        for own in by_value
-    ]
-    return np.concatenate([np.stack([pairs, ranks], axis=1), ties], axis=1)
+        def compared(own: Levels) -> Array:
+            signs = np.sign(own[rows, None] - own[others]) * first
+            if merged:
+                kernel = np.add.reduceat(signs, starts, axis=1, dtype=partners.dtype)
+                sums = kernel @ partners[starts]
+            else:
+                kernel = signs.astype(partners.dtype)
+                kernel[:, step:] *= 2
+                sums = kernel @ partners[others]
+            return np.asarray(np.einsum("nb,nb->b", w[rows], sums))
+
+        return np.reshape(in_threads(compared, metrics), (len(metrics), B))
+
+    found = sum(map(block, range(0, N, step)), np.zeros((len(metrics), B)))
+    return np.concatenate([np.zeros((1, B)), found])
+
+
+def _tie_sums(by_value: Array) -> list[Array]:
+    """Sum t, t^2, t^3 and 1 over the weights of equal values, (levels, B)."""
+    squares = by_value * by_value
+    sums = [part.sum(axis=0) for part in (by_value, squares, squares * by_value)]
+    return [*sums, np.count_nonzero(by_value, axis=0).astype(float)]
 
 
 def _summed(w: Array, levels: Levels) -> Array:
@@ -211,7 +249,6 @@ def _summed(w: Array, levels: Levels) -> Array:
     return np.asarray(add @ w)
 
 
-def _centred_ranks(by_value: Array, levels: Levels) -> Array:
-    """Return the doubled rank of each point about the mean, (N, B)."""
-    middle = 2 * np.cumsum(by_value, axis=0) - by_value - by_value.sum(axis=0)
-    return np.asarray(middle[levels])
+def _centred_ranks(by_value: Array) -> Array:
+    """Return the doubled rank of each value about the mean, (levels, B)."""
+    return np.asarray(2 * np.cumsum(by_value, axis=0) - by_value - by_value.sum(axis=0))

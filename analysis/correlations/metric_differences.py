@@ -207,9 +207,9 @@ def _family(
         best = max(names, key=met.__getitem__, default="")
     p_best = [_p_best(tests.get((best, name)), len(names)) for name in names]
     is_candidate = [not p <= SIGNIFICANT for p in p_best]
-    clusters = _clusters(names, tests)
-    if with_best:
-        clusters = [1 if stays else 2 for stays in is_candidate]
+    clusters = [1 if stays else 2 for stays in is_candidate]
+    if not with_best:
+        clusters = _clusters(names, tests)
     rows: list[TableRow] = []
     for i, record in enumerate([*defined, *others]):
         known = i < len(defined) and (tested or len(names) == 1)

@@ -294,7 +294,11 @@ def _numerators(
 
         return pair_sums, (sh[i, j] @ sx)
     if counts == "ranks":
-        human, scores = centred_ranks(human), centred_ranks(scores)
+        # Doubled, which keeps them whole.
+        human, scores = (
+            2 * stats.rankdata(side, axis=-1) - len(human) - 1
+            for side in (human, scores)
+        )
     human, scores = near_one(human), near_one(scores)
     h = _unit(human - human.mean())
     x = _unit(scores - scores.mean(axis=1, keepdims=True)).T
@@ -303,13 +307,6 @@ def _numerators(
         return np.asarray(h[orders] @ x)
 
     return products, h @ x
-
-
-def centred_ranks(values: Array) -> Array:
-    """Return mid-ranks minus their mean, doubled, along the last axis."""
-    return np.asarray(
-        np.sign(values[..., :, None] - values[..., None, :]).sum(axis=-1), float
-    )
 
 
 def _unit(values: Array) -> Array:

@@ -143,7 +143,7 @@ def random_agreement(pairs: Pairs) -> PairAgreement:
 def ppa_by_story_weights(pairs: Pairs, stories: Array) -> Array:
     """Return strict, then half accuracies where stories count a number of times."""
     features = _features(pairs.human, pairs.scores)
-    sums = _PairSums.of(stories @ story_sums(pairs.clusters, features))
+    sums = _PairSums.of(stories @ story_sums(pairs, features))
     return np.hstack([share[:, :-1] for share in sums.ppa()])
 
 
@@ -188,10 +188,9 @@ def _annotator_sums(
 ) -> Array:
     """Draw annotators, which changes what people prefer, and perhaps a second part."""
     K, P = pairs.scores.shape
-    clusters = pairs.clusters
-    if not (resamples and P and can_vary(clusters, parts, pairs.n_annotators)):
+    if not (resamples and P and can_vary(pairs, parts)):
         return np.empty((0, 2 * K + 1))
-    stories, methods = draw_clusters(clusters, parts, resamples, rng)
+    stories, methods = draw_clusters(pairs, parts, resamples, rng)
     first, second, neither = (
         (np.sign(pairs.scores) == sign).T.astype(np.float32) for sign in (1, -1, 0)
     )
@@ -203,10 +202,10 @@ def _annotator_sums(
         human, judged = pairs.redraw(cluster_counts(pairs.n_annotators, size, rng))
         weights = judged.astype(np.float32)
         if stories is not None:
-            weights *= stories[rows][:, clusters.story]
+            weights *= stories[rows][:, pairs.story]
         if methods is not None:
-            weights *= methods[rows][:, clusters.first]
-            weights *= methods[rows][:, clusters.second]
+            weights *= methods[rows][:, pairs.first]
+            weights *= methods[rows][:, pairs.second]
         if "units" in parts:
             weights *= cluster_counts(P, size, rng)
         ahead, behind = weights * (human > 0), weights * (human < 0)

@@ -23,7 +23,7 @@ from analysis.inference.resampling import (
     stream,
 )
 from analysis.options import Sampling
-from analysis.pairwise.output_pairs import Pairs
+from analysis.pairwise.output_pairs import Pairs, pair_places
 from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow
 from analysis.sentences import sentence
 
@@ -38,18 +38,6 @@ def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
     return np.asarray(fold[index])
 
 
-def repeated_folds(story: Counts) -> Counts:
-    """Cut stories into folds again and again, as `story_folds` does."""
-    rng = stream(0, "folds")
-    return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
-
-
-def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
-    """Return which pairs the metric predicts, ties up to epsilon included."""
-    predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
-    return np.asarray(predicted == human)
-
-
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
 ) -> tuple[Array, Array, float]:
@@ -58,8 +46,9 @@ def predicted_pairs(
         return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":
         best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
-        right = right_with_ties(human, scores, best).astype(float)
-        return right, (np.abs(scores) <= best).astype(float), best
+        alike = np.abs(scores) <= best
+        same = np.where(alike, 0.0, np.sign(scores)) == human
+        return same.astype(float), alike.astype(float), best
     thresholds, size = held_out_epsilons(human, scores, folds), np.abs(scores)
     told_apart = np.zeros(len(human), int)
     for own, fold in zip(thresholds, folds, strict=True):
@@ -188,7 +177,8 @@ def accuracy_variances(
     chance = CHANCE if statistic == "ppa_half" else NAN
     chances, by_chance = np.full(K, chance), np.zeros((K, len(counted)))
     if statistic == "acc_eq":
-        folds = repeated_folds(pairs.story)
+        rng = stream(0, "folds")
+        folds = np.stack([story_folds(pairs.story, rng) for _ in range(REPEATS)])
         told = [predicted_pairs(pairs.human, x, epsilon, folds) for x in pairs.scores]
         right, ties, epsilons = (
             np.array(each, float) for each in zip(*told, strict=True)
@@ -203,7 +193,7 @@ def accuracy_variances(
         credit = CHANCE if statistic == "ppa_half" else 0.0
         right = ((signs == pairs.human) + credit * (signs == 0)) * counted
     values = right.sum(axis=1) / n
-    story, code, n_methods = _places(pairs)
+    story, code, n_methods = pair_places(pairs)
     S, P = int(story.max()) + 1, n_methods * (n_methods - 1) // 2
 
     def summed(rows: Array) -> Array:
@@ -220,18 +210,6 @@ def accuracy_variances(
         parts,
         epsilons,
     )
-
-
-def _places(pairs: Pairs) -> tuple[Counts, Counts, int]:
-    """Return a number of each pair's story and of its methods, and how many methods."""
-    story = np.unique(pairs.story, return_inverse=True)[1]
-    both = np.stack([pairs.first, pairs.second])
-    used, index = np.unique(both, return_inverse=True)
-    first, second = np.sort(index.reshape(both.shape), axis=0)
-    i, j = np.triu_indices(len(used), 1)
-    code = np.zeros((len(used), len(used)), int)
-    code[i, j] = np.arange(len(i))
-    return story, code[first, second], len(used)
 
 
 def accuracy_differences(

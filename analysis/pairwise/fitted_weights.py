@@ -242,7 +242,7 @@ def _weight_rows(
     weights = _as_shares(beta[None])[0]
     drawn = np.empty((0, len(names)))
     if resamples:
-        clusters = draw_clusters(pairs.clusters, parts, resamples, rng)
+        clusters = draw_clusters(pairs, parts, resamples, rng)
         drawn = _drawn_weights(pairs, data, beta, ridge, clusters)
     rows = []
     for k, name in enumerate(names):

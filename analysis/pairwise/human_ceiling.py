@@ -12,7 +12,7 @@ from analysis.inference.cluster_variance import (
 )
 from analysis.inference.resampling import divided
 from analysis.pairwise.accuracy_differences import NO_TEST
-from analysis.pairwise.output_pairs import Clusters, Pairs, story_sums
+from analysis.pairwise.output_pairs import Pairs, pair_places, story_sums
 from analysis.results import NAN, Array, Counts, Estimate, TableRow
 from analysis.sentences import counted, sentence
 
@@ -140,7 +140,7 @@ def _between(pairs: Pairs, tally: _Tally) -> float:
     """Return the variance of one annotator's accuracy by what differs between them."""
     S = len(pairs.stories)
     sums = np.stack([tally.credit[0, 0], tally.decided], axis=1)
-    means = divided(*story_sums(pairs.clusters, sums).T)
+    means = divided(*story_sums(pairs, sums).T)
     m = tally.n_people
     widened = np.sqrt(np.where(m > 1, m / np.maximum(m - 1, 1), 0)) / tally.n
     found = 0.0
@@ -182,7 +182,7 @@ class _Errors:
     ) -> None:
         self._tally, self._parts, self._confidence = tally, parts, confidence
         self._values = tally.sums / tally.n
-        self._clusters, self.n_methods = _renumbered(pairs.clusters)
+        self._story, self._pair, self.n_methods = pair_places(pairs)
         self._few = ""
         A = tally.n_annotators
         if A < LEAST:
@@ -197,12 +197,9 @@ class _Errors:
 
     def _variances(self, added: Array) -> ClusterVariances:
         """Return the variances of a mean to which each pair adds this."""
-        clusters, M = self._clusters, self.n_methods
-        i, j = np.triu_indices(M, 1)
-        code = np.zeros((M, M), int)
-        code[i, j] = np.arange(len(i))
-        place = clusters.story * len(i) + code[clusters.first, clusters.second]
-        shape = clusters.n_stories, len(i)
+        M = self.n_methods
+        shape = int(self._story.max()) + 1, M * (M - 1) // 2
+        place = self._story * shape[1] + self._pair
         scale = shape[0] * shape[1] / self._tally.n
         sums = np.bincount(place, added * scale, minlength=shape[0] * shape[1])
         values = np.asarray(sums.reshape(shape), float)
@@ -224,12 +221,3 @@ class _Errors:
             )
         bounds = known.share_interval(value, self._confidence, 0.0)
         return Estimate(value, *bounds, n=tally.n)
-
-
-def _renumbered(clusters: Clusters) -> tuple[Clusters, int]:
-    """Renumber the stories and methods that have a pair, the first method below."""
-    stories, story = np.unique(clusters.story, return_inverse=True)
-    both = np.stack([clusters.first, clusters.second])
-    methods, index = np.unique(both, return_inverse=True)
-    first, second = np.sort(index.reshape(both.shape), axis=0)
-    return Clusters(story, first, second, len(stories), len(methods)), len(methods)

@@ -25,52 +25,6 @@ from analysis.sentences import counted, sentence
 CHUNK = 4_000_000
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """Return the story and the two methods of each of P pairs."""
-
-    story: Counts
-    first: Counts
-    second: Counts
-    n_stories: int
-    n_methods: int
-
-
-def story_sums(clusters: Clusters, features: Array) -> Array:
-    """Sum features of pairs, (P, F), over their stories: (S, F)."""
-    n = clusters.n_stories
-    columns = [np.bincount(clusters.story, x, minlength=n) for x in features.T]
-    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
-
-
-def draw_clusters(
-    clusters: Clusters, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
-) -> tuple[Array | None, Array | None]:
-    """Draw stories and methods that have a pair; None for what is not drawn."""
-
-    def drawn(part: str, present: Counts, n: int) -> Array | None:
-        if part not in parts:
-            return None
-        counts = np.zeros((resamples, n))
-        counts[:, present] = cluster_counts(len(present), resamples, rng)
-        return counts
-
-    both = np.unique(np.concatenate([clusters.first, clusters.second]))
-    stories = drawn("stories", np.unique(clusters.story), clusters.n_stories)
-    return stories, drawn("methods", both, clusters.n_methods)
-
-
-def can_vary(clusters: Clusters, parts: tuple[str, ...], n_annotators: int = 1) -> bool:
-    """Return whether at least one kind of cluster has two members to draw from."""
-    sizes = {
-        "stories": len(np.unique(clusters.story)),
-        "methods": len(np.unique([clusters.first, clusters.second])),
-        "annotators": n_annotators,
-        "units": len(clusters.story),
-    }
-    return any(sizes[part] > 1 for part in parts)
-
-
 # Pairs, what one annotator prefers in them, and what all others do.
 LeftOut = tuple[Counts, Array, Array]
 
@@ -97,12 +51,52 @@ class Pairs:
     apart: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
-    @property
-    def clusters(self) -> Clusters:
-        """Return the story and methods of each pair."""
-        return Clusters(
-            self.story, self.first, self.second, len(self.stories), len(self.methods)
-        )
+
+def story_sums(pairs: Pairs, features: Array) -> Array:
+    """Sum features of pairs, (P, F), over their stories: (S, F)."""
+    n = len(pairs.stories)
+    columns = [np.bincount(pairs.story, x, minlength=n) for x in features.T]
+    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
+
+
+def pair_places(pairs: Pairs) -> tuple[Counts, Counts, int]:
+    """Return a number of each pair's story and of its methods, and how many methods."""
+    story = np.unique(pairs.story, return_inverse=True)[1]
+    both = np.stack([pairs.first, pairs.second])
+    used, index = np.unique(both, return_inverse=True)
+    first, second = np.sort(index.reshape(both.shape), axis=0)
+    i, j = np.triu_indices(len(used), 1)
+    code = np.zeros((len(used), len(used)), int)
+    code[i, j] = np.arange(len(i))
+    return story, code[first, second], len(used)
+
+
+def draw_clusters(
+    pairs: Pairs, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+) -> tuple[Array | None, Array | None]:
+    """Draw stories and methods that have a pair; None for what is not drawn."""
+
+    def drawn(part: str, present: Counts, n: int) -> Array | None:
+        if part not in parts:
+            return None
+        counts = np.zeros((resamples, n))
+        counts[:, present] = cluster_counts(len(present), resamples, rng)
+        return counts
+
+    both = np.unique(np.concatenate([pairs.first, pairs.second]))
+    stories = drawn("stories", np.unique(pairs.story), len(pairs.stories))
+    return stories, drawn("methods", both, len(pairs.methods))
+
+
+def can_vary(pairs: Pairs, parts: tuple[str, ...]) -> bool:
+    """Return whether at least one kind of cluster has two members to draw from."""
+    sizes = {
+        "stories": len(np.unique(pairs.story)),
+        "methods": len(np.unique([pairs.first, pairs.second])),
+        "annotators": pairs.n_annotators,
+        "units": len(pairs.story),
+    }
+    return any(sizes[part] > 1 for part in parts)
 
 
 def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:

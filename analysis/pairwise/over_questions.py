@@ -47,59 +47,48 @@ def accuracy_over_questions(
     rows: list[TableRow] = []
     for metric in metrics:
         own = [
-            (pairs, _of_metric(one, pairs.metrics.index(metric)))
+            (pairs, one, pairs.metrics.index(metric))
             for pairs, one in known
             if metric in pairs.metrics and one.n_pairs
         ]
         keys = {"metric": metric, "statistic": HALF, "level": "pairs"}
-        for pairs, one in own:
-            rows.append(keys | {"part": pairs.question} | _accuracy(one, sampling))
+        for pairs, one, k in own:
+            rows.append(keys | {"part": pairs.question} | _accuracy(one, k, sampling))
         if len(own) > 1:
-            rows.append(keys | {"part": ALL} | _accuracy(_joined(own), sampling))
+            rows.append(keys | {"part": ALL} | _accuracy(_joined(own), 0, sampling))
             rows[-1]["n"] = len(own)
     return [row | {"over": "questions"} for row in rows]
 
 
-def _of_metric(known: AccuracyVariances, k: int) -> AccuracyVariances:
-    return replace(
-        known,
-        values=known.values[[k]],
-        chances=known.chances[[k]],
-        contributions=known.contributions[[k]],
-        by_chance=known.by_chance[[k]],
-        epsilons=known.epsilons[[k]],
-    )
-
-
-def _accuracy(known: AccuracyVariances, sampling: Sampling) -> TableRow:
+def _accuracy(known: AccuracyVariances, k: int, sampling: Sampling) -> TableRow:
     if not sampling["resamples"]:
-        return _row(Estimate(float(known.values[0]), n=1), None)
-    one = known.estimate(0, sampling["confidence"])
+        return _row(Estimate(float(known.values[k]), n=1), None)
+    one = known.estimate(k, sampling["confidence"])
     own = replace(one, n=1, drawn="+".join(known.parts) if not one.reason else "")
-    return _row(own, known.of(0))
+    return _row(own, known.of(k))
 
 
-def _joined(own: Sequence[tuple[Pairs, AccuracyVariances]]) -> AccuracyVariances:
+def _joined(own: Sequence[tuple[Pairs, AccuracyVariances, int]]) -> AccuracyVariances:
     """Return the mean of several questions, over the stories and methods of any."""
-    placed = [(_names(pairs), known) for pairs, known in own]
-    stories = sorted({name for (names, _), _ in placed for name in names})
-    methods = sorted({name for (_, names), _ in placed for name in names})
+    placed = [(_names(pairs), known, k) for pairs, known, k in own]
+    stories = sorted({name for (names, _), _, _ in placed for name in names})
+    methods = sorted({name for (_, names), _, _ in placed for name in names})
     Q, S, M = len(placed), len(stories), len(methods)
     i, j = np.triu_indices(M, 1)
     code = np.zeros((M, M), int)
     code[i, j] = np.arange(len(i))
     total = np.zeros((1, S, len(i)))
-    for (own_stories, own_methods), known in placed:
+    for (own_stories, own_methods), known, k in placed:
         rows = np.searchsorted(stories, own_stories)
         at = np.searchsorted(methods, own_methods)
         first, second = np.triu_indices(len(at), 1)
         columns = code[at[first], at[second]]
         # A contribution is a share of the mean over all stories and pairs.
         more = S * len(i) / (len(rows) * len(columns))
-        total[0][np.ix_(rows, columns)] += known.contributions[0] * more / Q
-    values = np.array([np.mean([known.values[0] for _, known in placed])])
+        total[0][np.ix_(rows, columns)] += known.contributions[k] * more / Q
+    values = np.array([np.mean([known.values[k] for _, known, k in placed])])
     chances = np.array([CHANCES[HALF]])
-    n_pairs = sum(known.n_pairs for _, known in placed)
+    n_pairs = sum(known.n_pairs for _, known, _ in placed)
     parts = placed[0][1].parts
     return AccuracyVariances(
         values, chances, total, np.zeros_like(total), n_pairs, M, parts, chances * NAN

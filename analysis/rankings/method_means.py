@@ -1,6 +1,6 @@
 """Means of people's ratings by method, and leaderboards made of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -69,18 +69,10 @@ def estimated_means(
 ) -> dict[str, Estimate]:
     """Average the cells of every method."""
     answers = answers_of(by_annotator)
-    means = Means(answers)
-    low, high = means.intervals(parts, confidence, scale)
-    has_stories = bool((by_annotator["story"] != "").all())
-    return {
-        method: Estimate(
-            float(means.value[i]),
-            float(low[i]),
-            float(high[i]),
-            n=int(means.n_cells[i]) if has_stories else 0,
-        )
-        for i, method in enumerate(answers.methods)
-    }
+    found = mean_estimates(answers, parts, confidence, scale)
+    if (by_annotator["story"] == "").any():
+        found = [replace(mean, n=0) for mean in found]
+    return dict(zip(answers.methods, found, strict=True))
 
 
 @dataclass(frozen=True)
@@ -121,6 +113,19 @@ def answers_of(by_annotator: pd.DataFrame) -> Answers:
         annotator[order],
         rating[order],
     )
+
+
+def mean_estimates(
+    answers: Answers,
+    parts: tuple[str, ...],
+    confidence: float,
+    scale: Scale | None = None,
+) -> list[Estimate]:
+    """Return the mean of each method, with the number of its cells."""
+    means = Means(answers)
+    low, high = means.intervals(parts, confidence, scale)
+    each = zip(means.value, low, high, means.n_cells, strict=True)
+    return [Estimate(*map(float, own), n=int(n)) for *own, n in each]
 
 
 class Means:

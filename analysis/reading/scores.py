@@ -21,6 +21,7 @@ OTHER_NAME = "another name, since a baseline has this one"
 # Metrics are compared on outputs that all of them score: at least this share of what
 # the metric with most scores has.
 COMMON_SHARE = 0.5
+CELL = ("metric", "story", "method")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ScoreTable:
 def score_table(scores: pd.DataFrame) -> ScoreTable:
     """Average scores over identities, where several are pooled, then over shots."""
     rows = scores.dropna(subset=["score"]).copy()
+    # Pandas copies them in every step; some name all metrics.
+    rows.attrs.clear()
     if rows.empty:
         raise OptionError("scores: no row has a score")
     # Identities may make such a name, and a table that was not read may have it.
@@ -58,7 +61,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
             raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
     better = directions(rows)
     rows, notes = _one_kind_of_score(rows)
-    keys = ["metric", "story", "method"]
+    keys = [*CELL]
     if "shot" in rows and rows.duplicated([*keys, "shot"]).any():
         rows = exact_means(rows, [*keys, "shot"])
     if rows.duplicated(keys).any():
@@ -156,19 +159,21 @@ def score_cube(
 ) -> tuple[Array, frozenset[str]]:
     """Lay scores out as metrics x stories x methods."""
     cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
-    method_level = set()
-    for k, metric in enumerate(metrics):
-        rows = table.cells[table.cells["metric"] == metric]
-        with_story = rows[rows["story"] != ""]
-        if with_story.empty:
-            method_level.add(metric)
-            cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
-        elif stories == ("",):
-            means = exact_means(with_story, ["method"]).set_index("method")["score"]
-            cube[k] = means.reindex(methods).to_numpy()
-        else:
-            cube[k] = laid_out(with_story, "score", stories, methods)
-    return cube, frozenset(method_level)
+    has_story = table.cells["story"] != ""
+    rows, whole = table.cells[has_story], table.cells[~has_story]
+    method_level = frozenset({*metrics}.difference(rows["metric"].unique()))
+    if stories == ("",):
+        rows = exact_means(rows, ["metric", "method"]).assign(story="")
+    whole = whole[whole["metric"].isin(method_level)]
+    # Scores of a method are those of all its stories.
+    rows = pd.concat([rows, *(whole.assign(story=story) for story in stories)])
+    k, s, m = (
+        pd.Index(labels).get_indexer(pd.Index(rows[name]))
+        for name, labels in zip(CELL, (metrics, stories, methods), strict=True)
+    )
+    known = (k >= 0) & (s >= 0) & (m >= 0)
+    cube[k[known], s[known], m[known]] = rows["score"].to_numpy(float)[known]
+    return cube, method_level
 
 
 def laid_out(

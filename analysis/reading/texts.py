@@ -273,12 +273,14 @@ def higher_by_name(metric: str) -> bool | None:
 
 def contained(metric: str, metrics: Collection[str]) -> tuple[list[str], bool]:
     """Return which of these metrics are in a known mean, and whether they are all."""
+    if (parts := MEANS.get(known_name(metric))) is None:
+        return [], False
     known: dict[str, list[str]] = {}
     for one in metrics:
         known.setdefault(known_name(one), []).append(one)
     found: list[str] = []
     is_whole = True
-    for part in MEANS.get(known_name(metric), ()):
+    for part in parts:
         inner, is_inner_whole = contained(part, metrics)
         found += [*known.get(part, ()), *inner]
         is_whole = is_whole and (part in known or is_inner_whole)

@@ -6,7 +6,7 @@ Romano 2013, Annals of Statistics 41(2)); the interval holds what the test keeps
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from analysis.inference.resampling import (
     divided,
     holm,
     stream,
+    unit_of,
 )
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
@@ -30,12 +31,7 @@ from analysis.reading.scores import ScoreTable
 from analysis.reliability.agreement import STATISTICS, agreement
 from analysis.results import NAN, Array, Mask, TableRow
 from analysis.sentences import chained, sentence
-from analysis.subgroups.estimates import (
-    Split,
-    StatisticKey,
-    in_own_units,
-    scores_as_answers,
-)
+from analysis.subgroups.estimates import Split, StatisticKey
 
 # From weights of stories (B, S) to L numbers (B, L).
 Values = Callable[[Array], Array]
@@ -196,9 +192,11 @@ def score_difference_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
     """Compare the mean scores of every method and metric between subgroups."""
+    cells = table.cells[table.cells["story"] != ""]
+    rows = cells.rename(columns={"score": "rating"}).assign(annotator="")
     found = [
-        _means_measure("", metric, *in_own_units(cells))
-        for metric, cells in scores_as_answers(table)
+        _means_measure(str(metric), own)
+        for metric, own in rows.groupby("metric", sort=True)
     ]
     return _compared_by(found, "", split, options)
 
@@ -218,7 +216,7 @@ def measures(data: QuestionData, options: AlignOptions) -> list[StratumMeasure]:
     """Return the statistics of a question that subgroups can be compared by."""
     found = [_agreement_measure(data)]
     if data.by_annotator is not None:
-        found.append(_means_measure(data.name, "", data.by_annotator))
+        found.append(_means_measure("", data.by_annotator))
     if data.pairs.source == "choices":
         votes, _ = pair_votes(data.answers)
         places = tuple(StatisticKey("win_rate", method=name) for name in votes.methods)
@@ -264,20 +262,19 @@ def _agreement_measure(data: QuestionData) -> StratumMeasure:
     return StratumMeasure(tuple(map(StatisticKey, names)), stories, values)
 
 
-def _means_measure(
-    question: str,
-    metric: str,
-    by_annotator: pd.DataFrame,
-    units: Mapping[str, float] | None = None,
-) -> StratumMeasure:
-    grid = rated_grid(question, by_annotator, judge=metric)
+def _means_measure(metric: str, by_annotator: pd.DataFrame) -> StratumMeasure:
+    """Return the means of methods; those of scores in units of their own."""
+    grid = rated_grid(metric, by_annotator, judge=metric)
+    units = [unit_of(scores) if metric else 1.0 for scores in grid.human.T]
+    grid = replace(grid, human=grid.human / units)
 
     def values(w: Array) -> Array:
         human, _, present = method_means(grid, _story_draws(grid, w))
         return np.where(present > 0, human, np.nan)
 
     places = tuple(StatisticKey("mean", metric, method) for method in grid.methods)
-    return StratumMeasure(places, grid.stories, values, units or {})
+    in_units = dict(zip(grid.methods, units, strict=True))
+    return StratumMeasure(places, grid.stories, values, in_units)
 
 
 def _story_draws(grid: CellGrid, w: Array) -> Draws:

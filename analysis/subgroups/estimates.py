@@ -9,12 +9,12 @@ import pandas as pd
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import unit_of
-from analysis.options import AlignOptions, Scale, supported_parts
+from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
 from analysis.questions import QuestionData, restricted_grid
-from analysis.rankings.choice_votes import PARTS
-from analysis.rankings.method_means import estimated_means
+from analysis.rankings.choice_votes import PARTS, coded
+from analysis.rankings.method_means import Answers, estimated_means, mean_estimates
 from analysis.rankings.win_rates import method_win_rates
 from analysis.reading.cells import NO_CELL, CellGrid
 from analysis.reading.scores import ScoreTable
@@ -23,7 +23,6 @@ from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, Estimate, TableRow, in_unit, undefined
 from analysis.sentences import counted, sentence
-from analysis.tables import MEAN_OF_RATERS
 
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
@@ -161,8 +160,14 @@ def _inside(
     own = tuple(part for part in asked if part not in alone)
     if data.by_annotator is not None:
         scale = options.scale_of(data.name)
-        means = _means(data.by_annotator, own, options, scale=scale)
-        yield from ((*mean, own) for mean in means)
+        means = estimated_means(
+            data.by_annotator,
+            parts=own if options.resamples else (),
+            confidence=options.confidence,
+            scale=scale,
+        )
+        for method, mean in means.items():
+            yield StatisticKey("mean", method=method), mean, own
     by_story = ("stories",)
     for row in agreement(
         answers, data.statistics, parts=by_story, question=data.name, **sampling
@@ -207,21 +212,6 @@ def _of_stories(data: QuestionData, stories: frozenset[str]) -> QuestionData:
     )
 
 
-def _means(
-    cells: pd.DataFrame,
-    parts: tuple[str, ...],
-    options: AlignOptions,
-    metric: str = "",
-    scale: Scale | None = None,
-) -> Iterator[tuple[StatisticKey, Estimate]]:
-    """Yield the methods' means."""
-    drawn = parts if options.resamples else ()
-    for method, mean in estimated_means(
-        cells, parts=drawn, confidence=options.confidence, scale=scale
-    ).items():
-        yield StatisticKey("mean", metric, method), mean
-
-
 def _win_rates(
     answers: pd.DataFrame, parts: tuple[str, ...], options: AlignOptions
 ) -> Iterator[tuple[StatisticKey, Estimate]]:
@@ -241,51 +231,64 @@ def score_strata_rows(
 ) -> list[TableRow]:
     """Compute the mean score of every method and metric inside each subgroup."""
     rows: list[TableRow] = []
-    for metric, cells in scores_as_answers(table):
-        for stratum, stories in split.strata.items():
-            part = cells[cells["story"].isin(stories)]
-            if part.empty:
-                continue
-            part, units = in_own_units(part)
-            for place, mean in _means(part, ("stories",), options, metric):
-                value = in_unit(mean, units[place.method])
-                rows.append(_row("", split.tag, stratum, place, value, ("stories",)))
-    return rows
+    for stratum, stories in split.strata.items():
+        part = table.cells[table.cells["story"].isin(stories)]
+        for metric, method, value in _score_means(part, options):
+            place = StatisticKey("mean", metric, method)
+            rows.append(_row("", split.tag, stratum, place, value, ("stories",)))
+    return sorted(rows, key=lambda row: str(row["metric"]))
 
 
 def score_mean_rows(table: ScoreTable, *, options: AlignOptions) -> list[TableRow]:
     """Compute the mean score of every method and metric over all its stories."""
-    rows: list[TableRow] = []
-    for metric, cells in scores_as_answers(table):
-        part, units = in_own_units(cells)
-        for place, mean in _means(part, ("stories",), options, metric):
-            value = in_unit(mean, units[place.method])
-            drawn = "stories" if np.isfinite(value.low) else ""
-            about = {"metric": metric, "method": place.method, "drawn": drawn}
-            rows.append(about | value.columns())
-    whole = table.cells[table.cells["story"] == ""]
-    for _place, row in whole.iterrows():
-        value = Estimate(float(row["score"]), NAN, NAN, 0)
-        about = {"metric": str(row["metric"]), "method": str(row["method"])}
-        rows.append(about | {"drawn": ""} | value.columns())
-    return sorted(rows, key=lambda row: (str(row["metric"]), str(row["method"])))
+    has_story = table.cells["story"] != ""
+    whole = table.cells[~has_story]
+    columns = [whole[name] for name in ("metric", "method", "score")]
+    means = [
+        *_score_means(table.cells[has_story], options),
+        *(
+            (str(metric), str(method), Estimate(float(score), NAN, NAN, 0))
+            for metric, method, score in zip(*columns, strict=True)
+        ),
+    ]
+    return [
+        {"metric": metric, "method": method}
+        | {"drawn": "stories" if np.isfinite(value.low) else ""}
+        | value.columns()
+        for metric, method, value in sorted(means, key=lambda mean: mean[:2])
+    ]
 
 
-def scores_as_answers(table: ScoreTable) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each metric's scores of stories like the cells of one annotator."""
-    named = table.cells[table.cells["story"] != ""]
-    for metric, rows in named.groupby("metric", sort=True):
-        columns = {"metric": "dimension", "score": "rating"}
-        yield (
-            str(metric),
-            rows.rename(columns=columns).assign(annotator=MEAN_OF_RATERS),
-        )
-
-
-def in_own_units(cells: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Divide the scores of every method by their unit, which comes with them."""
-    units = {
-        str(method): unit_of(scores.to_numpy(float))
-        for method, scores in cells.groupby("method")["rating"]
-    }
-    return cells.assign(rating=cells["rating"] / cells["method"].map(units)), units
+def _score_means(
+    cells: pd.DataFrame, options: AlignOptions
+) -> Iterator[tuple[str, str, Estimate]]:
+    """Yield the mean of each method by each metric, as if each were a method."""
+    if cells.empty:
+        return
+    metric, metrics = coded(cells["metric"])
+    method, methods = coded(cells["method"])
+    story, stories = coded(cells["story"])
+    used, place = np.unique(metric * len(methods) + method, return_inverse=True)
+    scores = cells["score"].to_numpy(float)
+    starts = np.cumsum(np.bincount(place))[:-1]
+    units = np.array(
+        [
+            unit_of(own)
+            for own in np.split(scores[np.argsort(place, kind="stable")], starts)
+        ]
+    )
+    order = np.lexsort((place, story))
+    answers = Answers(
+        tuple(map(str, used)),
+        len(stories),
+        1,
+        place[order],
+        story[order],
+        np.zeros_like(story),
+        (scores / units[place])[order],
+    )
+    parts = ("stories",) if options.resamples else ()
+    means = mean_estimates(answers, parts, options.confidence)
+    for k, mean, unit in zip(used, means, units.tolist(), strict=True):
+        m, own = divmod(int(k), len(methods))
+        yield metrics[m], methods[own], in_unit(mean, unit)

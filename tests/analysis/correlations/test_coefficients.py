@@ -93,13 +93,15 @@ def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
 @pytest.mark.parametrize("human_decimals", [1, 8])
-def test_many_points_equal_scipy(monkeypatch, decimals, human_decimals):
+@pytest.mark.parametrize("drawn_together", [1, 6])
+def test_many_points_equal_scipy(monkeypatch, decimals, human_decimals, drawn_together):
     monkeypatch.setattr(kendall, "FEW_POINTS", 8)
     monkeypatch.setattr(kendall, "BLOCK", 700)
     rng = np.random.default_rng(3)
     human = np.round(rng.normal(size=(2, 60)), human_decimals)
     scores = np.round(rng.normal(size=(3, 2, 60)) + human, decimals)
-    weights = rng.integers(0, 4, (2, 5, 60)).astype(float)
+    cluster = rng.permutation(60) // drawn_together
+    weights = rng.integers(0, 4, (2, 5, 60))[..., cluster].astype(float)
     found = correlate(human, scores, weights, ALL)
     for k, g, b in np.ndindex(3, 2, 5):
         w = weights[g, b].astype(int)

@@ -55,6 +55,7 @@ IN_UNITS = {
     "disagreement": ("score", "score_other"),
     "pairwise_accuracy": ("epsilon",),
     "method_scores": OF_MEANS,
+    "method_deviation": ("score",),
 }
 
 

@@ -1,6 +1,7 @@
 """Subgroups: the same numbers as from their stories alone, and differences."""
 
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ from analysis.options import AlignOptions, OptionError
 from analysis.questions import kept_scores, rated_questions
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
+from analysis.reading.scores import score_table
 from analysis.report.sections import all_figures
 from analysis.sentences import Notes
-from analysis.subgroups.estimates import OTHERS
+from analysis.subgroups.estimates import OTHERS, score_mean_rows
 from tests.cases import slow
 
 OPTIONS = AlignOptions(resamples=0)
@@ -100,6 +102,20 @@ def test_stratum_is_what_its_stories_alone_give(stratum):
     accuracies = alone["pairwise_accuracy"].set_index("metric")
     here = rows[(rows["statistic"] == "ppa_half") & (rows["metric"] == "good")]
     assert here["value"].tolist() == pytest.approx([accuracies.loc["good", "ppa_half"]])
+
+
+@pytest.mark.parametrize("resamples", [0, 100])
+def test_mean_scores_are_those_of_each_metric_alone(resamples):
+    _ratings, scores = study()
+    # Other stories and methods, and values of another size.
+    other = scores[(scores["story"] != "s03") & (scores["method"] != "m1")]
+    other = other.assign(metric=other["metric"] + "+", score=1e300 * other["score"])
+    good = scores[scores["metric"] == "good"]
+    one_story = good[good["story"] == "s05"].assign(metric="single")
+    table = score_table(pd.concat([scores, other, one_story]))
+    options = AlignOptions(resamples=resamples)
+    alone = [score_mean_rows(table.only(m), options=options) for m in table.metrics]
+    assert repr(score_mean_rows(table, options=options)) == repr([*chain(*alone)])
 
 
 def test_difference_is_the_one_less_the_other():
