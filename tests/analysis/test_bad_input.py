@@ -121,6 +121,7 @@ def test_ten_thousand_distinct_values(run):
     assert np.isfinite(values["alpha_interval"])
 
 
+@pytest.mark.slow
 def test_names_in_any_script(run):
     names = {"m0": "方法 🦊", "s1": '狐狸, "x"\n<b>', "q": "质量/&\\_"}
     tables = run(ratings().replace(names), scores().replace(names))

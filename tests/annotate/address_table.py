@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -455,11 +455,20 @@ def ask(client: Client, method: str, url: str) -> str:
     return DENIED.get(response.status_code, OPENS)
 
 
-def observed(world: World) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of every table: address, method, and a word for each visitor."""
+def observed(
+    world: World, asked: Collection[str] = ()
+) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of every table: address, method, and a word for each visitor.
+
+    With `asked`, only these visitors come.
+    """
     tables = {}
     for title, (visitors, belongs) in TABLES.items():
-        known = visitors(world)
+        known = {
+            name: visitor
+            for name, visitor in visitors(world).items()
+            if not asked or name in asked
+        }
         tables[title] = [
             row
             for address in sorted(filter(belongs, addresses()), key=lambda a: a.route)
@@ -480,10 +489,8 @@ def _rows(
         for title, visitor in visitors.items():
             url = address.url(known[visitor.link(study)]) + query_of(address)
             words[title] = ask(visitor.client, method, url)
-        if OPENS in words.values():
-            shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
-            rows.append({"address": f"`{shown}`", "does": method, **words})
-    assert rows, f"{address} opens to nobody"
+        shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
+        rows.append({"address": f"`{shown}`", "does": method, **words})
     return rows
 
 
@@ -519,12 +526,18 @@ belongs to the other lab.
 
 
 def page(tables: dict[str, list[dict[str, str]]]) -> str:
-    """Return the page; addresses with the same answers share a row."""
+    """Return the page; addresses with the same answers share a row.
+
+    Methods that open an address to nobody are not used there.
+    """
     parts = [INTRODUCTION]
     for title, rows in tables.items():
         _, _, *visitors = rows[0]
+        used = [row for row in rows if OPENS in row.values()]
+        closed = {row["address"] for row in rows} - {row["address"] for row in used}
+        assert not closed, f"these open to nobody: {closed}"
         same: dict[tuple[str, ...], dict[str, list[str]]] = {}
-        for row in rows:
+        for row in used:
             address, method, *words = row.values()
             methods = same.setdefault(tuple(words), {})
             methods.setdefault(method, []).append(address)
@@ -539,6 +552,26 @@ def page(tables: dict[str, list[dict[str, str]]]) -> str:
 
 def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def documented() -> dict[tuple[str, str, str], dict[str, str]]:
+    """Return what the page says, by table, method and address."""
+    found = {}
+    for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, _, head, _, *rows = part.strip().splitlines()
+        _, *visitors = _cells(head)
+        for row in rows:
+            where, *words = _cells(row)
+            for one in where.split("; "):
+                method, _, them = one.partition(" ")
+                for address in them.split(", "):
+                    told = dict(zip(visitors, words, strict=True))
+                    found[title, method, address] = told
+    return found
+
+
+def _cells(row: str) -> list[str]:
+    return row.removeprefix("| ").removesuffix(" |").split(" | ")
 
 
 def main() -> None:

@@ -22,7 +22,12 @@ def tables():
         metric="echo", higher_is_better=True
     )
     scores = SCORES[SCORES["metric"] == "blur"]
-    options = AlignOptions(resamples=50, resample="stories")
+    options = AlignOptions(
+        resamples=50,
+        resample="stories",
+        levels=("story",),
+        coefficients=("kendall",),
+    )
     return align(
         ratings=RATINGS,
         choices=CHOICES.assign(criterion="identity"),

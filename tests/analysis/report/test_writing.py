@@ -300,6 +300,7 @@ def test_new_report_replaces_the_tables_and_keeps_other_files(study):
     assert (study / "out/notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_published_user_study_against_its_metrics(shared, tmp_path):
     left_out = ",".join(f"StoryGen (variant {i})" for i in (1, 2, 3))

@@ -211,7 +211,7 @@ def test_wrong_links_are_rate_limited(client, address):
     assert wrong(client, address).status_code == 404
 
 
-@pytest.mark.parametrize("scheme", ["Token", "Invitation"])
+@pytest.mark.parametrize("scheme", ["Token", *slow("Invitation")])
 def test_wrong_tokens_are_rate_limited(scheme):
     """Attack: tokens are guessed as fast as the server answers."""
     client = APIClient()

@@ -138,7 +138,6 @@ def link_full():
 
 
 CASES = [
-    (vanished, "2 people have been away for long", "Give work to others"),
     (blocked, "blocked: they belong to people who may not", "Release the ratings"),
     (too_fast, "A01", "Keep paused"),
     (random_answers, "A03", "Leave the answers out"),
@@ -147,6 +146,7 @@ CASES = [
     *(
         pytest.param(*case, marks=pytest.mark.slow)
         for case in (
+            (vanished, "2 people have been away for long", "Give work to others"),
             (too_fast, "A01", "Leave the answers out"),
             (always_left, "share of left choices", "Keep paused"),
             (random_answers, "A03", "Mark as handled"),

@@ -235,12 +235,17 @@ def test_videos_make_training_like_pictures(tmp_path):
 @pytest.mark.parametrize(
     ("name", "degradations"),
     [
-        ("vistorybench-user-study", {"foreign_shot", "blurred"}),
-        ("vistorybench-crowd", {"foreign_shot", "blurred"}),
-        ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
         ("vistar-pairwise", {"blurred"}),
-        ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
-        ("oneig-ratings", {"foreign_shot", "blurred"}),
+        ("vistorybench-crowd", {"foreign_shot", "blurred"}),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("vistorybench-user-study", {"foreign_shot", "blurred"}),
+                ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
+                ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
+                ("oneig-ratings", {"foreign_shot", "blurred"}),
+            )
+        ),
     ],
 )
 def test_templates_of_pictures_make_training(name, degradations):

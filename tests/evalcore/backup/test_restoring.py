@@ -281,6 +281,7 @@ def test_restore_keeps_intact_originals_and_repairs_damaged_ones(
     assert (second.read_bytes(), third.read_bytes()) == (whole, lost)
 
 
+@pytest.mark.slow
 def test_backup_of_older_tables_is_migrated(study, back_up):
     call_command("migrate", "axes", "0008", verbosity=0)
     backup = back_up()

@@ -140,7 +140,12 @@ class TestSingly:
         assert said == {1: [], 2: [], 3: []}
 
     @pytest.mark.parametrize(
-        ("unread", "share"), [("mood", 0.75), ("cat|hat", 0.8), ("red|fit", 0.6375)]
+        ("unread", "share"),
+        [
+            ("mood", 0.75),
+            ("cat|hat", 0.8),
+            pytest.param("red|fit", 0.6375, marks=pytest.mark.slow),
+        ],
     )
     def test_score_needs_answers_to_most_of_the_weight(
         self, server, tmp_path, unread, share
