@@ -98,7 +98,7 @@ ifdef ARGS
 test: $(FULL) $(MO)
 	$(PYTEST) $(ARGS)
 else
-test: test-quick test-browser test-postgresql test-metrics ## run all tests except slow ones; ARGS are passed to pytest
+test: test-quick test-browser test-metrics test-postgresql ## run all tests except slow ones; ARGS are passed to pytest
 endif
 
 test-quick: $(FULL) $(MO)

@@ -73,15 +73,12 @@ def define(
 
 def _without_tags(loc: Steps) -> Steps:
     """Remove the tags that pydantic adds for the variants of a type."""
+    names_kind = len(loc) > 2 and loc[0] == "questions" and loc[2] in KINDS
     return [
         step
         for index, step in enumerate(loc)
-        if not (str(step).startswith("<") or (index == 2 and _is_kind(loc)))
+        if not (str(step).startswith("<") or (index == 2 and names_kind))
     ]
-
-
-def _is_kind(loc: Steps) -> bool:
-    return loc[0] == "questions" and loc[2] in KINDS
 
 
 # Writing

@@ -161,6 +161,8 @@ def test_command_refuses_mixed_scores_and_writes_what_made_them(tmp_path, capsys
         *given,
         "--resamples=0",
         "--images=none",
+        "--levels=story",
+        "--coefficients=kendall",
         f"--out={tmp_path / 'r'}",
     ]
     assert main(asked) == 2
