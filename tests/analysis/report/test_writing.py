@@ -300,34 +300,6 @@ def test_new_report_replaces_the_tables_and_keeps_other_files(study):
     assert (study / "out/notes.txt").read_text() == "mine"
 
 
-@pytest.mark.slow
-@pytest.mark.shared
-def test_published_user_study_against_its_metrics(shared, tmp_path):
-    left_out = ",".join(f"StoryGen (variant {i})" for i in (1, 2, 3))
-    given = {
-        "--ratings": shared / "published/vistorybench_user_study.csv",
-        "--scores": shared / "published/vistorybench_lite_metrics.csv",
-        "--exclude-methods": left_out,
-    }
-    options = [str(part) for pair in given.items() for part in pair]
-    status = reported("align --wide --resamples 0", tmp_path, *options)
-    assert status == 0
-    frame = pd.read_csv(tmp_path / "out/tables/correlations.csv")
-    frame = frame[frame["level"] == "method"].set_index(
-        ["dimension", "metric", "coefficient"]
-    )
-    # published/README.md: 23 methods, the later edition of the two tables.
-    for dimension, metric, values in (
-        ("environment_consistency", "csd_self", (0.4198, 0.5639, 0.7130)),
-        ("character_identification_consistency", "cids_self", (0.3770, 0.5195, 0.5886)),
-        ("subjective_aesthetics", "aesthetic", (0.3147, 0.4639, 0.6068)),
-    ):
-        for name, value in zip(("kendall", "spearman", "pearson"), values, strict=True):
-            row = frame.loc[dimension, metric, name]
-            assert row["value"] == pytest.approx(value, abs=5e-5)
-            assert row["n"] == 23
-
-
 # Small parts --------------------------------------------------------------------------
 
 
