@@ -228,6 +228,7 @@ def test_only_a_finished_report_can_be_opened(study, report, subtests):
             assert client.get(url).status_code == status
 
 
+@pytest.mark.slow
 def test_bad_date_is_refused_before_the_statistics():
     program = """
 import django
