@@ -321,6 +321,7 @@ def test_correlations_are_scipys(aligned, level, metric):
         assert (row["n"], row["n_groups"]) == (n, groups)
 
 
+@pytest.mark.slow
 def test_few_methods_have_the_exact_p_value(aligned):
     table = aligned["correlations"].set_index(["level", "metric", "coefficient"])
     for (metric, name), row in table.loc["method"].iterrows():

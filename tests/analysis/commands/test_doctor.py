@@ -158,19 +158,19 @@ def test_annotators_who_answer_oddly_are_named(found):
 
 
 def test_honest_annotators_are_seldom_called_random():
-    """Five people in 40 studies whose ratings correlate by about .4."""
+    """Five people in 20 studies whose ratings correlate by about .4."""
     rng = np.random.default_rng(2)
     named = 0
     keys = pd.DataFrame(
         [*product(map(str, range(10)), METHODS, "abcde")],
         columns=["story", "method", "annotator"],
     )
-    for _study in range(40):
+    for _study in range(20):
         quality = np.repeat(rng.normal(size=40), 5)
         rating = np.round(3 + quality + rng.normal(0, 1.2, 200)).clip(1, 5)
         table = keys.assign(dimension="q", rating=rating)
         named += sum(one.n for one in doubtful_annotators("ratings", table, "r.csv"))
-    assert named <= 0.05 * 5 * 40
+    assert named <= 0.05 * 5 * 20
 
 
 def test_groups_of_methods_that_never_met_are_found(found):

@@ -152,6 +152,7 @@ def test_rankings_without_random_annotators(ranked):
         assert ranks.to_dict() == board.to_dict()
 
 
+@pytest.mark.slow
 def test_ratings_and_rankings_of_one_question_have_separate_rows(rated, ranked):
     rankings = ranked.assign(criterion="look")
     report = analysis.agreement(ratings=rated, rankings=rankings, resamples=300)

@@ -305,6 +305,7 @@ def test_restore_on_full_disk_leaves_the_database(
     assert not list(settings.DATA_DIR.glob("*restore-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_restore_into_an_empty_server_needs_no_option(
     study, report, key, back_up, tmp_path
