@@ -28,7 +28,10 @@ SPREAD := -n auto --dist worksteal
 # A browser waits half of its time, so two processors can run three.
 SPREAD_OF_BROWSERS := -n 3 --dist worksteal
 ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
-# Tests that use a database; those of metrics do not, and load slowly.
+# Tests of metrics load torch, for which the processes of the others need not wait.
+NETWORKS := tests/evalcore/metrics evalcore/metrics
+WITHOUT_NETWORKS := tests analysis evalcore/formats plumbline --ignore=tests/evalcore/metrics
+# Tests that use a database.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # Browser tests run in separate processes: after thousands of tests one becomes slow.
 BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
@@ -37,7 +40,7 @@ BROWSER := $$(grep -rlE --include='test_*.py' 'mark\.browser' tests)
 SHIPPED := analysis annotate evalcore fixtures plumbline templates deploy pyproject.toml setup.py README.md LICENSE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup torch tools demo run metrics check test test-quick test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
+.PHONY: help setup torch tools demo run metrics check test test-quick test-metrics test-browser test-postgresql test-all lint rules types format messages bench wheel docs requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -95,11 +98,14 @@ ifdef ARGS
 test: $(FULL) $(MO)
 	$(PYTEST) $(ARGS)
 else
-test: test-quick test-browser test-postgresql ## run all tests except slow ones; ARGS are passed to pytest
+test: test-quick test-browser test-metrics test-postgresql ## run all tests except slow ones; ARGS are passed to pytest
 endif
 
 test-quick: $(FULL) $(MO)
-	$(PYTEST) $(SPREAD) -m "not browser and not slow"
+	$(PYTEST) $(SPREAD) -m "not browser and not slow" $(WITHOUT_NETWORKS)
+
+test-metrics: $(FULL) $(MO)
+	$(PYTEST) -m "not browser and not slow" $(NETWORKS)
 
 test-browser: $(FULL) $(MO)
 	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)

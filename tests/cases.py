@@ -10,6 +10,11 @@ def slow(*values: object) -> list[object]:
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
+def slow_cases(*cases: tuple) -> list[object]:
+    """Return rows of parameters of a test as slow cases."""
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
 def named_cases(cases: Mapping[str, tuple], quick: Collection[str]) -> list[object]:
     """Return the cases of a table, those that are not named as quick marked slow."""
     unknown = set(quick) - cases.keys()

@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import fcntl
 import gc
 import itertools
 import os
@@ -196,7 +197,18 @@ def migrated_file(request, django_db_modify_db_settings) -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(migrated_file) -> bool:
+def migrating(migrated_file):
+    """A lock: one process migrates, and the others wait for its database."""
+    if migrated_file is None:
+        yield None
+        return
+    with migrated_file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(migrated_file, migrating) -> bool:
     """Begin with a copy of the migrated database, where there is one."""
     if migrated_file is None or not migrated_file.exists():
         return False
@@ -205,10 +217,12 @@ def django_db_keepdb(migrated_file) -> bool:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_keepdb, migrated_file):
+def django_db_setup(django_db_setup, django_db_keepdb, migrated_file, migrating):
     """Store a newly migrated database before any test uses it."""
-    if migrated_file is not None and not django_db_keepdb:
-        migrated.copy(Path(connection.settings_dict["NAME"]), migrated_file)
+    if migrated_file is not None:
+        if not django_db_keepdb:
+            migrated.copy(Path(connection.settings_dict["NAME"]), migrated_file)
+        fcntl.flock(migrating, fcntl.LOCK_UN)
 
 
 @pytest.fixture(autouse=True)

@@ -41,7 +41,11 @@ def _opened(element: str) -> str:
 
 
 def _tidy(tag: re.Match) -> str:
-    return re.sub(r"\s+(?=/?>$)", "", re.sub(r"\s+", " ", tag[0]))
+    text = " ".join(tag[0].split())
+    for end in (" />", " >"):
+        if text.endswith(end):
+            return text.removesuffix(end) + end.strip()
+    return text
 
 
 def middleware(get_response: Callable) -> Callable:

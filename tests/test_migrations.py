@@ -161,6 +161,7 @@ VALUES ('alice', 1, '', %s, CURRENT_TIMESTAMP)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.postgresql
 @pytest.mark.usefixtures("unsquashed")
 def test_database_of_the_version_before_squashing_migrates(fresh_schema):

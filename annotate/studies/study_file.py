@@ -1,5 +1,6 @@
 """Reading and writing of study files, with the place of each error."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ def load_definition(name_or_path: str | Path) -> StudyDefinition:
     return read_definition(text, file=path.name, name=path.stem)
 
 
+# Reading takes .1 s, and pages read the same templates and studies again.
+@lru_cache(maxsize=16)
 def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
     """Read a definition from YAML text; messages name `file`."""
     # The YAML reader is loaded only when a file is read.
@@ -70,15 +73,12 @@ def define(
 
 def _without_tags(loc: Steps) -> Steps:
     """Remove the tags that pydantic adds for the variants of a type."""
+    names_kind = len(loc) > 2 and loc[0] == "questions" and loc[2] in KINDS
     return [
         step
         for index, step in enumerate(loc)
-        if not (str(step).startswith("<") or (index == 2 and _is_kind(loc)))
+        if not (str(step).startswith("<") or (index == 2 and names_kind))
     ]
-
-
-def _is_kind(loc: Steps) -> bool:
-    return loc[0] == "questions" and loc[2] in KINDS
 
 
 # Writing

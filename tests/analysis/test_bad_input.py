@@ -121,23 +121,6 @@ def test_ten_thousand_distinct_values(run):
     assert np.isfinite(values["alpha_interval"])
 
 
-def test_names_in_any_script(run):
-    names = {"m0": "方法 🦊", "s1": '狐狸, "x"\n<b>', "q": "质量/&\\_"}
-    tables = run(ratings().replace(names), scores().replace(names))
-    assert set(tables["correlations"]["dimension"]) == {"质量/&\\_"}
-    assert "方法 🦊" in set(tables["method_means"]["method"])
-
-
-@pytest.mark.slow
-def test_windows_line_ends_and_a_byte_order_mark_change_nothing(run):
-    plain = run(ratings(), scores())["correlations"]
-    odd = [
-        frame.to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
-        for frame in (ratings(), scores())
-    ]
-    pd.testing.assert_frame_equal(run(*odd)["correlations"], plain)
-
-
 @pytest.mark.slow
 def test_versions_that_cover_different_outputs_are_each_judged_on_their_own(run):
     scored = scores()

@@ -321,6 +321,7 @@ def test_correlations_are_scipys(aligned, level, metric):
         assert (row["n"], row["n_groups"]) == (n, groups)
 
 
+@pytest.mark.slow
 def test_few_methods_have_the_exact_p_value(aligned):
     table = aligned["correlations"].set_index(["level", "metric", "coefficient"])
     for (metric, name), row in table.loc["method"].iterrows():
@@ -495,7 +496,7 @@ def strengths(votes, ties):
     return {name: (ratings[i], n[i]) for name, i in place.items()}
 
 
-@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
+@pytest.mark.parametrize("ties", ["half", "davidson", *slow("drop")])
 @pytest.mark.parametrize("majority", [False, *slow(True)])
 def test_leaderboards_are_maximum_likelihood(run, ties, majority):
     arguments = ["--choices", "choices", "--ties", ties]

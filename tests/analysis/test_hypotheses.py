@@ -43,6 +43,7 @@ def test_bad_hypotheses_are_named_by_line_and_column(tmp_path, text, problems):
     assert str(error.value).splitlines() == [f"meant.csv:{p}" for p in problems]
 
 
+@pytest.mark.slow
 def test_hypotheses_are_a_table_of_the_report(tmp_path):
     path = tmp_path / "meant.csv"
     path.write_text("question,metric,epsilon\nidentity, cids ,.2\naesthetics,blur,\n")

@@ -54,7 +54,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("command", "option", "kind", "beside", "wide"),
     [
-        (*row, wide)
+        pytest.param(*row, wide, marks=pytest.mark.slow if wide and row[3] else ())
         for row in OPTIONS
         for wide in (False, True)
         if not (wide and row[0] in NEVER_WIDE)

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -24,6 +24,7 @@ if __name__ == "__main__":
 from django.contrib.admindocs.views import simplify_regex
 from django.core import signing
 from django.db import transaction
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import (
     override_settings,
@@ -264,27 +265,27 @@ class World:
             address.page, slot
         )
         output = slot.unit.output_a
-        frame = output.frames.first()
-        rows = {
-            "annotator": self.ann,
-            "flag": self.flag,
-            "unit": slot.unit,
-            "join-link": self.join_link,
-            "public-link": self.join_link,
-            "token": self.token,
-            "run": self.run,
-            "benchmark-member": study.benchmark.members.first(),
-            "output": output,
-            "report": self.report,
-            "export": self.export,
-            "webhook": self.webhook,
-            "plan": self.plan,
-            "visit": self.visit,
-            "upload": self.upload,
-            "account": User.objects.get(username="eve"),
-            "study-member": study.members.get(user__username="rob"),
-            "frame": frame,
-            "member": (
+        # Each is asked for only where an address has it.
+        rows: dict[str, Callable[[], Model | None]] = {
+            "annotator": lambda: self.ann,
+            "flag": lambda: self.flag,
+            "unit": lambda: slot.unit,
+            "join-link": lambda: self.join_link,
+            "public-link": lambda: self.join_link,
+            "token": lambda: self.token,
+            "run": lambda: self.run,
+            "benchmark-member": lambda: study.benchmark.members.first(),
+            "output": lambda: output,
+            "report": lambda: self.report,
+            "export": lambda: self.export,
+            "webhook": lambda: self.webhook,
+            "plan": lambda: self.plan,
+            "visit": lambda: self.visit,
+            "upload": lambda: self.upload,
+            "account": lambda: User.objects.get(username="eve"),
+            "study-member": lambda: study.members.get(user__username="rob"),
+            "frame": lambda: output.frames.first(),
+            "member": lambda: (
                 study.members.get(user__username="rob")
                 if address.is_api
                 else study.benchmark.members.first()
@@ -305,9 +306,10 @@ class World:
             "question": 1,
             "which": "bad",
             "rendition": "thumb",
-            "pk": rows[kind].pk if kind else 0,
+            "pk": rows[kind]().pk if kind and "pk" in address.words else 0,
             "delivery_pk": self.delivery.pk,
-            "offer": signing.dumps([output.pk, 1, "", _shown(output)], salt=SALT),
+            "offer": "offer" in address.words
+            and signing.dumps([output.pk, 1, "", _shown(output)], salt=SALT),
             "run": self.run.pk,
             "action": "link" if address.name == "account-change" else "pause",
             "table": (
@@ -455,11 +457,20 @@ def ask(client: Client, method: str, url: str) -> str:
     return DENIED.get(response.status_code, OPENS)
 
 
-def observed(world: World) -> dict[str, list[dict[str, str]]]:
-    """Return the rows of every table: address, method, and a word for each visitor."""
+def observed(
+    world: World, asked: Collection[str] = ()
+) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of every table: address, method, and a word for each visitor.
+
+    With `asked`, only these visitors come.
+    """
     tables = {}
     for title, (visitors, belongs) in TABLES.items():
-        known = visitors(world)
+        known = {
+            name: visitor
+            for name, visitor in visitors(world).items()
+            if not asked or name in asked
+        }
         tables[title] = [
             row
             for address in sorted(filter(belongs, addresses()), key=lambda a: a.route)
@@ -480,10 +491,8 @@ def _rows(
         for title, visitor in visitors.items():
             url = address.url(known[visitor.link(study)]) + query_of(address)
             words[title] = ask(visitor.client, method, url)
-        if OPENS in words.values():
-            shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
-            rows.append({"address": f"`{shown}`", "does": method, **words})
-    assert rows, f"{address} opens to nobody"
+        shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
+        rows.append({"address": f"`{shown}`", "does": method, **words})
     return rows
 
 
@@ -519,12 +528,18 @@ belongs to the other lab.
 
 
 def page(tables: dict[str, list[dict[str, str]]]) -> str:
-    """Return the page; addresses with the same answers share a row."""
+    """Return the page; addresses with the same answers share a row.
+
+    Methods that open an address to nobody are not used there.
+    """
     parts = [INTRODUCTION]
     for title, rows in tables.items():
         _, _, *visitors = rows[0]
+        used = [row for row in rows if OPENS in row.values()]
+        closed = {row["address"] for row in rows} - {row["address"] for row in used}
+        assert not closed, f"these open to nobody: {closed}"
         same: dict[tuple[str, ...], dict[str, list[str]]] = {}
-        for row in rows:
+        for row in used:
             address, method, *words = row.values()
             methods = same.setdefault(tuple(words), {})
             methods.setdefault(method, []).append(address)
@@ -539,6 +554,26 @@ def page(tables: dict[str, list[dict[str, str]]]) -> str:
 
 def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def documented() -> dict[tuple[str, str, str], dict[str, str]]:
+    """Return what the page says, by table, method and address."""
+    found = {}
+    for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, _, head, _, *rows = part.strip().splitlines()
+        _, *visitors = _cells(head)
+        for row in rows:
+            where, *words = _cells(row)
+            for one in where.split("; "):
+                method, _, them = one.partition(" ")
+                for address in them.split(", "):
+                    told = dict(zip(visitors, words, strict=True))
+                    found[title, method, address] = told
+    return found
+
+
+def _cells(row: str) -> list[str]:
+    return row.removeprefix("| ").removesuffix(" |").split(" | ")
 
 
 def main() -> None:

@@ -206,6 +206,7 @@ def test_revocation_keeps_a_concurrent_submission():
         assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_undone_exclusion_keeps_a_concurrent_submission():
     for n in range(5):
         study = make_study(

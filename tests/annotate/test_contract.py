@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
@@ -141,9 +142,11 @@ def token_of(name: str) -> str:
     return program(name)._credentials["HTTP_AUTHORIZATION"]
 
 
-def test_contract_file_is_up_to_date():
+def test_contract_file_is_up_to_date(tmp_path):
     """`manage.py spectacular --file docs/reference/openapi.yaml` writes it."""
-    assert CONTRACT.read_bytes() == contract_file()
+    file = tmp_path / "openapi.yaml"
+    call_command("spectacular", "--validate", "--fail-on-warn", file=str(file))
+    assert CONTRACT.read_bytes() == file.read_bytes() == contract_file()
 
 
 def test_documentation_shows_every_operation():
@@ -153,13 +156,6 @@ def test_documentation_shows_every_operation():
     for name in names:
         assert f'id="{name}"' in page, name
     assert "http://" not in page.replace("http://127.0.0.1", "")
-
-
-def test_operations_answer_a_manager_as_the_contract_says(tmp_path):
-    found = explore(World(tmp_path), token_of("alice"), examples=1)
-    assert found.cases > 80
-    if found.failures:
-        pytest.fail(str(found))
 
 
 @pytest.mark.slow

@@ -169,6 +169,7 @@ def test_requests_of_one_address_are_limited(site, url, burst):
     assert found.total() - found[429] > burst
 
 
+@pytest.mark.slow
 def test_saves_of_one_annotator_are_limited_and_hold_up_nobody_else(site, looking):
     mine = reverse("rate-save", args=[looking.annotator.invitation.token, looking.code])
     other = looking.study.annotators.get(name="A02").invitation.token

@@ -65,6 +65,7 @@ def test_wheel_requires_versions_of_the_project():
     assert BUILD["project"]["license"] == PROJECT["license"]
 
 
+@pytest.mark.slow
 def test_optional_packages_are_imported_only_when_used():
     """The module of workbooks is imported only to read one."""
     for path in MODULES:

@@ -326,6 +326,7 @@ def test_published_coefficients_of_dsg(shared):
                 assert value == pytest.approx(number, abs=5.1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_published_coefficients_of_tifa(shared):
     # statistics.md section 9, pooled Pearson / tau-b.
@@ -364,6 +365,7 @@ def test_align_refuses_tables_without_rows():
         run(None, None, scores)
 
 
+@pytest.mark.slow
 def test_scores_without_a_judged_output_are_refused():
     ratings, choices, scores = study()
     elsewhere = scores.assign(story="99")
@@ -436,6 +438,7 @@ def test_metric_without_a_coefficient_is_named():
     assert not any("metric cids has no coefficient" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_components_choose_what_is_calibrated():
     ratings, choices, scores = study()
     options = AlignOptions(resamples=0, components=("cids",), **LITTLE)

@@ -120,7 +120,13 @@ def test_metric_opposed_to_people_gets_a_hint(direction, sign, expected, of_choi
     else:
         rated = MANY.assign(dimension="look", annotator="Ann", rating=VALUES)
         people = {"ratings": rated}
-    report = analysis.align(**people, scores=scores, resamples=0)
+    report = analysis.align(
+        **people,
+        scores=scores,
+        resamples=0,
+        levels=("pooled",),
+        coefficients=("spearman",),
+    )
     hints = [note for note in report.notes if " correlates " in note]
     assert len(hints) == bool(expected)
     if expected:
@@ -128,6 +134,7 @@ def test_metric_opposed_to_people_gets_a_hint(direction, sign, expected, of_choi
         assert f"with people (look), {expected}" in hints[0]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_lpips_and_niqe_are_turned_in_a_table_without_directions(shared):
     """Spearman's rho with higher_is_better=false is given beside the tables."""

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from analysis.inference import confidence_sequences as sequences
 from analysis.inference.crossed_clusters import Errors
 from benchmarks import stopping
+from tests.cases import slow
 
 
 def crossed(rng, stories=40, people=12, methods=3):
@@ -161,7 +162,7 @@ def test_needed_names_what_stands_in_the_way():
     ) == sequences.Needed(None, stories=40)
 
 
-@pytest.mark.parametrize("name", ["mean, floor", "top 2 of 5, all equal"])
+@pytest.mark.parametrize("name", ["mean, floor", *slow("top 2 of 5, all equal")])
 def test_studies_that_look_all_the_time_stop_rightly(name):
     """Twenty studies of the simulation, whose results are in benchmarks/results."""
     stops = [

@@ -123,6 +123,7 @@ def test_files_give_what_the_command_writes_and_frames_give_their_tables(
         assert found[name].to_csv() == report[name].to_csv(), name
 
 
+@pytest.mark.slow
 def test_date_is_that_of_the_files_and_frames_have_none(tmp_path, monkeypatch):
     path = tmp_path / "r.csv"
     RATINGS.to_csv(path, index=False)

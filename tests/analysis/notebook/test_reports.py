@@ -77,6 +77,7 @@ def test_html_runs_nothing_and_loads_nothing():
     assert not re.search(r"http|src=|href=|style", re.sub("&[^;]*;[^<]*", "", html))
 
 
+@pytest.mark.slow
 def test_forest_has_a_panel_a_question_and_each_can_be_had_alone(report):
     whole = report.figure()
     assert len(whole.data) == 2

@@ -103,6 +103,7 @@ def foretold(pilots, level, grows, n, statistic="kendall", column="half_width"):
     return float(np.mean(halves))
 
 
+@pytest.mark.slow
 def test_half_widths_shrink_as_the_study_grows():
     power, _ = analysis(*frames(20, 8, 3))
     for grows, column in (("stories", "n_stories"), ("methods", "n_methods")):

@@ -108,6 +108,7 @@ def test_people_in_both_studies_are_compared_with_themselves():
     assert widths[True] < widths[False] / 5
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     shift=st.floats(-5, 5),

@@ -37,6 +37,7 @@ def board(rankings, **options):
     return found.rows, found.notes
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_rankings_of_two_have_the_board_of_their_choices(seed):

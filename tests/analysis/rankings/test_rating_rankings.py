@@ -53,6 +53,7 @@ def test_interval_of_a_mean_is_scipys_of_the_means_of_stories():
         assert error == pytest.approx(expected), found.method
 
 
+@pytest.mark.slow
 def test_ranks_say_what_comparisons_say():
     ratings = simulated(n_stories=20, n_methods=5)
     parts = ("stories", "annotators")

@@ -53,6 +53,7 @@ def assert_same(found, expected):
     assert remarks == list(expected.notes)
 
 
+@pytest.mark.slow
 def test_alignment_is_that_of_the_rows_which_were_asked_for():
     ratings, choices, scores = tables()
     declared = pd.DataFrame({"question": ["look", "plot"], "metric": ["csd", "blur"]})

@@ -161,6 +161,8 @@ def test_command_refuses_mixed_scores_and_writes_what_made_them(tmp_path, capsys
         *given,
         "--resamples=0",
         "--images=none",
+        "--levels=story",
+        "--coefficients=kendall",
         f"--out={tmp_path / 'r'}",
     ]
     assert main(asked) == 2
@@ -173,6 +175,7 @@ def test_command_refuses_mixed_scores_and_writes_what_made_them(tmp_path, capsys
     assert "What made the scores" in (tmp_path / "r/report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_table_without_identities_has_no_table_of_them():
     assert identities(scored())["label"].tolist() == [""]
     found = analysis.align(ratings=ratings(), scores=scored(), resamples=0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -151,7 +151,6 @@ def test_mean_of_the_others_has_an_advantage_probability_of_one(votes):
         assert ([*items][j].metrics == 1).all()
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_smallest_epsilon_passes_and_a_smaller_one_does_not(seed):
     votes, story = ratings(seed=seed % 100)

@@ -344,8 +344,8 @@ def test_many_pairs_are_a_matrix_of_wins():
     assert plot["layout"]["yaxis"]["ticktext"] == list("ABCDEFGH")
 
 
-@pytest.mark.parametrize("name", ["<!--<script>", "<b>bold</b>", "a<br>b", "&lt;"])
-def test_names_are_drawn_as_text_and_cannot_end_the_script(name):
+def test_names_are_drawn_as_text_and_cannot_end_the_script():
+    name = "<!--<script>a<br><b>b</b>&lt;"
     escaped = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     means = pd.DataFrame(
         {

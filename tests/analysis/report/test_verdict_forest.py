@@ -22,7 +22,12 @@ def tables():
         metric="echo", higher_is_better=True
     )
     scores = SCORES[SCORES["metric"] == "blur"]
-    options = AlignOptions(resamples=50, resample="stories")
+    options = AlignOptions(
+        resamples=50,
+        resample="stories",
+        levels=("story",),
+        coefficients=("kendall",),
+    )
     return align(
         ratings=RATINGS,
         choices=CHOICES.assign(criterion="identity"),
@@ -43,7 +48,6 @@ def leading(found, question, metric):
     return rows[rows["metric"] == metric].iloc[0]
 
 
-@pytest.mark.slow
 def test_metrics_are_rows_with_intervals_highest_on_top(tables):
     figure = forest(tables.tables["verdicts"], "aesthetics")
     assert isinstance(figure, go.Figure)
@@ -58,7 +62,6 @@ def test_metrics_are_rows_with_intervals_highest_on_top(tables):
     )
 
 
-@pytest.mark.slow
 def test_chance_and_one_annotator_are_named_lines(tables):
     layout = forest(tables.tables["verdicts"], "aesthetics").layout
     row = leading(tables, "aesthetics", "blur")
@@ -69,7 +72,6 @@ def test_chance_and_one_annotator_are_named_lines(tables):
     assert named == {"chance": 0.5, "one annotator": row["ceiling"]}
 
 
-@pytest.mark.slow
 def test_marks_of_agreeing_metrics_are_filled(tables):
     (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
     assert leading(tables, "aesthetics", "echo")["verdict"] == "above chance"

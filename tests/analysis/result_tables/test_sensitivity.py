@@ -73,12 +73,14 @@ def test_ratings_without_random_annotators(rated):
     assert without["question"].nunique() == 2
 
 
+@pytest.mark.slow
 def test_other_tables_keep_marked_annotators(rated):
     report = analysis.agreement(ratings=rated, resamples=300)
     assert set(report["agreement"]["n_annotators"].dropna()) == {6}
     assert "Eve" in set(report["annotators"]["annotator"])
 
 
+@pytest.mark.slow
 def test_choices_without_random_annotators(chosen):
     report = analysis.agreement(choices=chosen, resamples=300)
     here = report["without_marked"]
@@ -150,6 +152,7 @@ def test_rankings_without_random_annotators(ranked):
         assert ranks.to_dict() == board.to_dict()
 
 
+@pytest.mark.slow
 def test_ratings_and_rankings_of_one_question_have_separate_rows(rated, ranked):
     rankings = ranked.assign(criterion="look")
     report = analysis.agreement(ratings=rated, rankings=rankings, resamples=300)

@@ -74,6 +74,7 @@ def test_p_values_are_adjusted_over_pairs_and_groups_of_a_question_and_tag():
         np.testing.assert_allclose(rows["p_adjusted"], adjusted)
 
 
+@pytest.mark.slow
 def test_adaptive_pairs_keep_the_weights_of_the_whole_question():
     choices = chosen()
     rng = np.random.default_rng(2)

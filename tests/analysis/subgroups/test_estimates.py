@@ -64,6 +64,7 @@ def plain():
     return strata().tables
 
 
+@pytest.mark.slow
 def test_subgroup_tables_have_every_statistic():
     tables = plain()
     rows = tables["strata"]
@@ -200,6 +201,7 @@ def chosen(n_stories=12, seed=0):
     return pd.DataFrame(rows, columns=names)
 
 
+@pytest.mark.slow
 def test_win_rates_of_a_stratum_are_those_of_its_stories_and_differ():
     choices, tags = chosen(40), halves(40)
     found = align(choices=choices, tags=tags, options=AlignOptions(resamples=200))

@@ -88,6 +88,7 @@ def test_weak_password_leaves_the_link_unused(sue):
     assert Client().post(path, GIVEN).status_code == 302
 
 
+@pytest.mark.slow
 def test_unknown_links_are_counted(sue):
     """Attack: somebody guesses links."""
     for _i in range(rate_limits.MOST_LINKS):

@@ -128,7 +128,8 @@ def test_guesses_from_many_addresses_are_locked_out(manager):
     assert is_in(try_password(at="203.0.113.200"))
 
 
-@pytest.mark.parametrize("door", ["login", *slow("api-token")])
+@pytest.mark.slow
+@pytest.mark.parametrize("door", ["login", "api-token"])
 def test_known_address_is_not_locked_out(manager, door):
     """Guesses from everywhere cannot keep a manager out."""
     assert is_in(try_password(door, at="192.0.2.1"))
@@ -211,7 +212,7 @@ def test_wrong_links_are_rate_limited(client, address):
     assert wrong(client, address).status_code == 404
 
 
-@pytest.mark.parametrize("scheme", ["Token", "Invitation"])
+@pytest.mark.parametrize("scheme", ["Token", *slow("Invitation")])
 def test_wrong_tokens_are_rate_limited(scheme):
     """Attack: tokens are guessed as fast as the server answers."""
     client = APIClient()

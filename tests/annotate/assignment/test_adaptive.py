@@ -149,6 +149,7 @@ def test_picking_uses_every_slot_once(seed, m, stories):
     assert pick(gain, free, rng) is None
 
 
+@pytest.mark.slow
 def test_logged_probability_matches_the_draw():
     gain = information(posterior(*votes(3, 3)))
     free = np.random.default_rng(4).integers(0, 3, (3, 3, 2))

@@ -134,6 +134,7 @@ def test_rounds_do_not_multiply_uneven_loads(units, annotators, redundancy):
         )
 
 
+@pytest.mark.slow
 def test_vistorybench_user_study_is_balanced_exactly():
     balance = plan(
         likert(26, 20), annotators=20, redundancy=10, session_size=7, seed=1

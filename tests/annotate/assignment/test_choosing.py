@@ -185,13 +185,9 @@ def test_next_slot_ignores_levels_held_by_others():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "seed"),
-    [
-        ("likert", 0),
-        pytest.param("likert", 1, marks=pytest.mark.slow),
-        pytest.param("choice", 2, marks=pytest.mark.slow),
-    ],
+    ("kind", "seed"), [("likert", 0), ("likert", 1), ("choice", 2)]
 )
 def test_counts_of_units_stay_within_two(kind, seed):
     """After an expired lease or a skip, a unit lags until somebody takes it."""

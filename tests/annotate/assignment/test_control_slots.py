@@ -97,7 +97,7 @@ def test_sessions_after_the_first_have_a_repeat(woods, assignment):
     assert problems(study) == []
 
 
-@pytest.mark.parametrize("assignment", ["planned", "open"])
+@pytest.mark.parametrize("assignment", ["planned", *slow("open")])
 def test_checks_are_shown_at_their_positions(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
     plan = {"annotators": 8} if assignment == "planned" else {}
@@ -229,7 +229,9 @@ def structure(page: str, slot: Slot) -> str:
     return re.sub(differs, "", page)
 
 
-@pytest.mark.parametrize("text", [LIKERT + TWINS, PAIRWISE + TWINS, LIKERT + REPEATS])
+@pytest.mark.parametrize(
+    "text", [LIKERT + TWINS, *slow(PAIRWISE + TWINS, LIKERT + REPEATS)]
+)
 @pytest.mark.parametrize("assignment", ["planned", *slow("open")])
 def test_check_pages_look_like_real_ones(client, woods, text, assignment):
     plan = {"annotators": 2} if assignment == "planned" else {}

@@ -60,6 +60,7 @@ def interrupted(draw):
     return each(units, draw(st.integers(1, 4))), held, room
 
 
+@pytest.mark.slow
 @given(interrupted(), st.integers(0, 3))
 def test_replan_fills_all_gaps_that_people_can_take(case, seed):
     units, held, room = case

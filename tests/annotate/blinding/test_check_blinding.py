@@ -297,6 +297,7 @@ def drawn_anew(method: str, **how) -> None:
         rewrite(output, **how)
 
 
+@pytest.mark.slow
 def test_file_metadata_is_a_leak(study):
     exif = Image.Exif()
     exif[0x010E] = "drawn by somebody"

@@ -67,6 +67,7 @@ def test_further_commands_read_bundles(tmp_path, capsys):
     assert "main, everything, strict" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_others_read_tables_and_pictures(tmp_path):
     exporting.write_bundle(
         with_everything(), tmp_path / "trial.zip", license="cc-by-4.0"

@@ -18,6 +18,7 @@ from annotate.studies.study_file import read_definition
 from evalcore import media
 from evalcore.models import Benchmark, MediaFile, MetricScore, Output
 from tests.annotate.bundles.studies import answered, empty_server, with_everything
+from tests.cases import slow
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +48,7 @@ SLOW = [pytest.param(one, marks=pytest.mark.slow) for one in ("likert", "checkli
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("kind", ["choice", "ranking", *SLOW])
+@pytest.mark.parametrize("kind", ["ranking", *slow("choice"), *SLOW])
 def test_bundle_of_imported_study_is_the_same(kind, tmp_path, settings):
     study = answered(kind)
     assert problems(study) == []
@@ -107,6 +108,7 @@ def test_bundle_without_pictures_has_the_same_answers(tmp_path, settings):
     assert export(study, tmp_path / "again.zip", pictures=False) == before
 
 
+@pytest.mark.slow
 def test_links_codes_and_accounts_stay_behind(tmp_path, settings, client):
     study = answered("composites")
     study.definition += PROLIFIC

@@ -128,26 +128,16 @@ def test_replacement_in_work_becomes_surplus_and_can_be_finished():
     assert problems(study) == []
 
 
-def test_freed_replacement_disappears_with_its_draft():
+@pytest.mark.parametrize("is_revoked_first", [True, False])
+def test_replacement_in_work_disappears_when_nobody_needs_it(is_revoked_first):
     study = make_study()
     row, carol, taken = taken_by_carol(study)
     record_answer(
         slot=taken, annotator=carol, question=study.questions.first(), value=3
     )
-    inviting.revoke(carol)
-    exclusion.undo(row, author=None)
-    assert Slot.objects.get(pk=taken.pk).state == "withdrawn"
-    assert problems(study) == []
-
-
-def test_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
-    study = make_study()
-    row, carol, taken = taken_by_carol(study)
-    record_answer(
-        slot=taken, annotator=carol, question=study.questions.first(), value=3
-    )
-    exclusion.undo(row, author=None)
-    inviting.revoke(carol)
+    ends = [lambda: inviting.revoke(carol), lambda: exclusion.undo(row, author=None)]
+    for end in ends if is_revoked_first else reversed(ends):
+        end()
     assert Slot.objects.get(pk=taken.pk).state == "withdrawn"
     assert problems(study) == []
 

@@ -233,28 +233,27 @@ def test_changed_goals_wait_for_the_worker_and_are_logged():
     assert "Not yet" in page(study) or "You may stop" in page(study)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"mean": "0.1"}, "The smallest goal is ±0.644"),
-        ({"mean": "2"}, "Write less than 2"),
-        ({"mean": "x"}, "write a number from 0.001 to 100"),
-        ({"mean": "nan"}, "write a number from 0.001 to 100"),
-        ({"top": "3"}, "There are 3 methods; write a number from 1 to 2"),
-        ({"top": "1.5"}, "write a whole number of at least 1"),
-        ({"win_rate": "0.1"}, "no question has such a goal"),
-        ({"correlation": "0.7"}, "write a number from 0.001 to 0.49"),
-    ],
-)
-def test_goal_that_nothing_reaches_is_refused(given, problem):
+REFUSED = [
+    ({"mean": "0.1"}, "The smallest goal is ±0.644"),
+    ({"mean": "2"}, "Write less than 2"),
+    ({"mean": "x"}, "write a number from 0.001 to 100"),
+    ({"mean": "nan"}, "write a number from 0.001 to 100"),
+    ({"top": "3"}, "There are 3 methods; write a number from 1 to 2"),
+    ({"top": "1.5"}, "write a whole number of at least 1"),
+    ({"win_rate": "0.1"}, "no question has such a goal"),
+    ({"correlation": "0.7"}, "write a number from 0.001 to 0.49"),
+]
+
+
+def test_goal_that_nothing_reaches_is_refused():
     """The smallest half-width is c 4 / (12 sqrt(2)), with c = 2.730 of 0.05 / 3."""
     study = rated_study({"top": 1}, people=1)
-    answer = alice(study).post(
-        reverse("study-goals", args=[study.slug]), given, follow=True
-    )
-    assert problem in answer.content.decode()
-    study.refresh_from_db()
-    assert study.goals == {"top": 1}
+    client, address = alice(study), reverse("study-goals", args=[study.slug])
+    for given, problem in REFUSED:
+        answer = client.post(address, given, follow=True)
+        assert problem in answer.content.decode(), given
+        study.refresh_from_db()
+        assert study.goals == {"top": 1}
 
 
 def test_only_managers_set_goals():

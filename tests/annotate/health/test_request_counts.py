@@ -119,6 +119,7 @@ def test_request_counts_are_summed_and_survive_processes(start, tmp_path):
     assert again.counts() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_metrics_require_the_token_behind_a_proxy(start):
     """Attack: what a proxy of this machine passes on comes from this machine."""

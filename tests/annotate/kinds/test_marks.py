@@ -218,6 +218,7 @@ def test_managers_see_the_pins_of_all_people_on_the_pictures(marked):
     assert f'src="{picture}?v={old.media_id[:8]}"' in shown
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_report_holds_marks_against_scores_of_shots(marked, tmp_path):
     out = tmp_path / "report"

@@ -13,6 +13,7 @@ from tests.annotate.address_table import (
     World,
     addresses,
     ask,
+    documented,
     observed,
     page,
 )
@@ -61,8 +62,25 @@ ONES_OWN = {
 # These words in an address name a row of a study, a benchmark or an annotator.
 OF_ANOTHER = {"pk", "code", "run"}
 OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
+# Nobody else comes nearer to what is not theirs.
+OUTSIDERS = OTHERS | {"nobody", "researcher", "revoked link"}
 
 
+@pytest.mark.django_db
+def test_outsiders_open_what_the_documentation_says(tmp_path):
+    known = documented()
+    for title, rows in observed(World(tmp_path), OUTSIDERS).items():
+        for row in rows:
+            address, method, *_ = row.values()
+            told = known.get((title, method, address), {})
+            for visitor in OUTSIDERS & row.keys():
+                if told:
+                    assert row[visitor] == told[visitor], row
+                else:
+                    assert row[visitor] != OPENS, row
+
+
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.timeout(900)
 def test_access_matches_documentation(tmp_path):

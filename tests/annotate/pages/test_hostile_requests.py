@@ -1,11 +1,12 @@
 """Attacks by requests: every parameter, every field of every form, bodies, cookies.
 
-No request may make a page fail, and every response has security headers.
+No request may make a page fail.
 """
 
 import io
 import re
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ from django.urls import reverse
 
 import annotate
 from annotate.middleware import LARGEST_BODY
-from evalcore.serving.health import PROBES
 from tests.annotate.address_table import World, addresses, query_of
 from tests.people import log_in
 
@@ -141,61 +141,25 @@ def test_hostile_form_fields_cause_no_server_error(world):
     assert sent > 60
 
 
-def test_every_response_has_security_headers(world):
-    """Attack: framing by another site, downloads run as scripts, leaking referrers."""
-    seen = set()
-    for _client, url, answer in pages(world):
-        if url in PROBES:  # no browser asks for these
-            continue
-        policy = answer.headers.get("Content-Security-Policy", "")
-        assert "frame-ancestors 'none'" in policy, url
-        assert "base-uri 'none'" in policy, url
-        script = re.search(r"(script-src|default-src) ([^;]*)", policy)
-        assert "unsafe" not in script[2], url
-        assert answer["X-Content-Type-Options"] == "nosniff", url
-        assert answer["X-Frame-Options"] in ("SAMEORIGIN", "DENY"), url
-        assert answer["Referrer-Policy"] == "same-origin", url
-        assert answer["Cross-Origin-Opener-Policy"] == "same-origin", url
-        assert "Access-Control-Allow-Origin" not in answer.headers, url
-        seen.add(answer.status_code)
-    assert {200, 302, 405} <= seen
-
-
-@pytest.mark.slow
-def test_only_pictures_are_cacheable(world):
-    """Attack: the next user of a shared computer presses Back, or reads its cache."""
-    stored = set()
-    for _client, url, answer in pages(world):
-        if url in PROBES:
-            continue
-        said = answer.headers.get("Cache-Control", "")
-        kind = answer.headers.get("Content-Type", "").partition("/")[0]
-        if url.startswith("/public/"):  # caches ask each time
-            assert said == "public, no-cache", url
-        elif "no-store" not in said:
-            assert (answer.status_code, said[:17]) == (200, "private, max-age="), url
-            stored.add(kind)
-    assert stored == {"image", "video"}
-
-
 # Bodies and cookies -------------------------------------------------------------------
 
 DEEP = ("[" * 100_000, '{"a":' * 100_000, '{"username": ' + "[" * 100_000)
 
 
-@pytest.mark.parametrize("body", DEEP)
-def test_deeply_nested_json_is_refused(world, body):
+def test_deeply_nested_json_is_refused(world):
     sent = "application/json"
     slot = world.ann.slots.first()
     link = world.ann.invitation.token
     save = reverse("rate-save", args=[link, slot.code])
-    assert Client().generic("POST", save, body, sent).status_code == 400
     program = Client(headers={"Authorization": f"Invitation {link}"})
-    for client, url in (
+    asked = (
         (Client(), reverse("api-token")),
         (log_in("sue"), reverse("api-scores", args=[world.trial.slug])),
         (program, reverse("api-submit", args=[slot.code])),
-    ):
+    )
+    for body in DEEP:
+        assert Client().generic("POST", save, body, sent).status_code == 400
+    for (client, url), body in product(asked, DEEP):
         answer = client.generic("POST", url, body, sent)
         assert answer.status_code == 400, url
         assert "nested too deep" in answer.json()["detail"]

@@ -14,6 +14,7 @@ from analysis.tables import FORMULA
 from annotate.models import Slot
 from annotate.models.slots import new_code
 from evalcore.models import Method
+from evalcore.serving.health import PROBES
 from tests.annotate.address_table import World, addresses, query_of
 from tests.hostile_texts import MARKUP, SCRIPT, come_alive, fill
 from tests.people import answer_everything, log_in
@@ -51,14 +52,20 @@ def answers(world):
         yield url, answer
 
 
-def test_texts_are_escaped_in_every_response(world):
+def test_every_response_escapes_texts_and_has_security_headers(world):
     """Attack: a name, a story, a comment, a reason, a tag is a script or a formula.
 
-    A formula would run when a table is opened in a spreadsheet.
+    A formula would run when a table is opened in a spreadsheet. The next user of a
+    shared computer presses Back, or reads its cache.
     """
     shown = tables = cells = 0
+    statuses, stored = set(), set()
     for url, answer in answers(world):
         kind = answer.get("Content-Type", "").partition(";")[0]
+        if url not in PROBES:  # no browser asks for these
+            check_headers(url, answer)
+            statuses.add(answer.status_code)
+            stored |= {kind.partition("/")[0]} if is_stored(url, answer) else set()
         if answer.streaming and kind == "text/html":
             continue  # the documentation, where it is built
         if kind == "text/html":
@@ -71,6 +78,34 @@ def test_texts_are_escaped_in_every_response(world):
     assert shown > 30
     assert tables > 6
     assert cells > 20
+    assert {200, 302, 405} <= statuses
+    assert stored == {"image", "video"}
+
+
+def check_headers(url, answer):
+    """Check what prevents framing, downloads run as scripts, leaking referrers."""
+    policy = answer.headers.get("Content-Security-Policy", "")
+    assert "frame-ancestors 'none'" in policy, url
+    assert "base-uri 'none'" in policy, url
+    script = re.search(r"(script-src|default-src) ([^;]*)", policy)
+    assert "unsafe" not in script[2], url
+    assert answer["X-Content-Type-Options"] == "nosniff", url
+    assert answer["X-Frame-Options"] in ("SAMEORIGIN", "DENY"), url
+    assert answer["Referrer-Policy"] == "same-origin", url
+    assert answer["Cross-Origin-Opener-Policy"] == "same-origin", url
+    assert "Access-Control-Allow-Origin" not in answer.headers, url
+
+
+def is_stored(url, answer):
+    """Return whether a browser keeps it; check that others keep nothing."""
+    said = answer.headers.get("Cache-Control", "")
+    if url.startswith("/public/"):  # caches ask each time
+        assert said == "public, no-cache", url
+        return False
+    if "no-store" in said:
+        return False
+    assert (answer.status_code, said[:17]) == (200, "private, max-age="), url
+    return True
 
 
 def is_shown_as_text(url, page):

@@ -61,6 +61,7 @@ def text_of(response) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
+@pytest.mark.slow
 def test_late_method_is_set_up_rated_and_placed(tmp_path):
     study = closed_study()
     before = downloads.sha256(

@@ -17,6 +17,7 @@ from annotate.models import Annotator, Event, Invitation, Slot, Study, StudyMemb
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import leasing
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, rob
 from tests.working import join
@@ -136,7 +137,7 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
     return [(html.unescape(a), text) for a, text in found if re.match(pattern, text)]
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice"])
+@pytest.mark.parametrize("kind", ["likert", *slow("choice")])
 @pytest.mark.parametrize("name", ["study-detail", "annotator-list"])
 def test_numbers_link_to_exactly_their_slots(kind, name):
     study = make_study(kind=kind)

@@ -18,6 +18,7 @@ from annotate.quality import exclusion
 from annotate.reports import score_tables, study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output, Story
+from tests.cases import slow
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import answer_everything, rob
 
@@ -336,7 +337,7 @@ def test_hostile_names_lead_where_they_should():
     assert listed
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice", "ranking", "checklist"])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert", "ranking", "checklist")])
 def test_output_page_needs_constant_number_of_queries(
     kind, django_assert_max_num_queries
 ):

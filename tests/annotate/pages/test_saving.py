@@ -69,6 +69,7 @@ def test_save_names_every_row_of_a_refused_answer(client, slot):
     assert stored(slot) == [("beauty", 1, True)]
 
 
+@pytest.mark.slow
 def test_draft_keeps_its_last_answer_after_the_most_revisions(client, slot):
     for n in range(writing.MOST_REVISIONS + 5):
         assert send(client, slot, [row(n, str(n % 5))]).json()["refused"] == {}

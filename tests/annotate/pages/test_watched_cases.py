@@ -17,6 +17,7 @@ from annotate.responses import giving_back
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import deadline
 from tests.annotate.studies.test_extending import planned_study
+from tests.cases import slow_cases
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, rob
 from tests.studies import QUALITY, running_study, study_with_vanished
@@ -138,23 +139,20 @@ def link_full():
 
 
 CASES = [
-    (vanished, "2 people have been away for long", "Give work to others"),
     (blocked, "blocked: they belong to people who may not", "Release the ratings"),
     (too_fast, "A01", "Keep paused"),
     (random_answers, "A03", "Leave the answers out"),
     (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Mark as handled"),
     (link_full, "The public link is full", "Add "),
-    *(
-        pytest.param(*case, marks=pytest.mark.slow)
-        for case in (
-            (too_fast, "A01", "Leave the answers out"),
-            (always_left, "share of left choices", "Keep paused"),
-            (random_answers, "A03", "Mark as handled"),
-            (random_answers, "A03", "Pause"),
-            (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Pause"),
-            (no_agreement, "do not agree on “Character”", "Mark as handled"),
-            (too_slow, "Too slow: at this pace", "Move the deadline to"),
-        )
+    *slow_cases(
+        (vanished, "2 people have been away for long", "Give work to others"),
+        (too_fast, "A01", "Leave the answers out"),
+        (always_left, "share of left choices", "Keep paused"),
+        (random_answers, "A03", "Mark as handled"),
+        (random_answers, "A03", "Pause"),
+        (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Pause"),
+        (no_agreement, "do not agree on “Character”", "Mark as handled"),
+        (too_slow, "Too slow: at this pace", "Move the deadline to"),
     ),
 ]
 

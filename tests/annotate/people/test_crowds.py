@@ -117,16 +117,14 @@ WAYS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("visits", "most", "redundancy"),
-    [(20, 6, 4), pytest.param(200, 40, 10, marks=pytest.mark.slow)],
+    [(20, 6, 4), (200, 40, 10)],
 )
 @pytest.mark.parametrize(
     ("kind", "text"),
-    [
-        (Participant, RECRUITED),
-        pytest.param(Worker, MTURK, marks=pytest.mark.slow),
-    ],
+    [(Participant, RECRUITED), (Worker, MTURK)],
 )
 def test_crowd_fills_places_exactly_and_locks_nobody_out(
     clock, visits, most, redundancy, kind, text, monkeypatch

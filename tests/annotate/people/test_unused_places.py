@@ -107,6 +107,7 @@ def test_place_is_kept_while_a_person_reads_the_consent_text(study):
     assert Annotator.objects.filter(study=study, state="revoked").count() == 0
 
 
+@pytest.mark.slow
 def test_address_gets_forty_places_a_day(study):
     """Attack: a program takes every place that becomes free."""
     link = joining.make_link(study, most=100)

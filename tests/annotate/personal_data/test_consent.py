@@ -13,6 +13,7 @@ from annotate.quality import exclusion
 from annotate.reports import downloads
 from annotate.responses import analysis_views
 from tests.annotate.personal_data.people_of_studies import known_person
+from tests.cases import slow
 from tests.people import alice, eve, rob
 from tests.working import LIKERT, make_planned
 
@@ -113,7 +114,7 @@ def withdraw_page(person: Annotator) -> str:
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("state", ["open", "paused", "closed"])
+@pytest.mark.parametrize("state", ["open", "closed", *slow("paused")])
 def test_annotator_can_withdraw_in_any_study_state(state):
     ada = known_person()
     Study.objects.update(state=state)

@@ -15,6 +15,7 @@ from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import read_definition
 from evalcore.models import Frame
+from tests.cases import slow
 from tests.factories import make_benchmark, picture_bytes, store_picture
 from tests.untrained import untrained
 from tests.working import LIKERT, PAIRWISE
@@ -63,7 +64,9 @@ def walked(study: Study, monkeypatch, *, seconds=60.0, **people) -> walk.Walked:
     )
 
 
-@pytest.mark.parametrize("text", [LIKERT, PAIRWISE, RANKING, CHECKLIST, TEXT, MARKS])
+@pytest.mark.parametrize(
+    "text", [LIKERT, RANKING, CHECKLIST, *slow(PAIRWISE, TEXT, MARKS)]
+)
 def test_every_kind_of_question_is_answered(text, monkeypatch):
     study = launched(text, annotators=2, redundancy=2)
     done = walked(study, monkeypatch, careful=1, random=1)

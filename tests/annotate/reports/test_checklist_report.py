@@ -54,6 +54,7 @@ def study():
     return study
 
 
+@pytest.mark.slow
 def test_checklist_study_has_a_report(study, tmp_path):
     import pandas as pd
 

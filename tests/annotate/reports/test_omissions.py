@@ -12,6 +12,7 @@ from tests.factories import make_study
 from tests.people import alice, answer_everything
 
 pytestmark = pytest.mark.django_db
+LITTLE = {"resamples": 0, "levels": ["pooled"], "coefficients": ["kendall"]}
 
 WORDS = "their computation was not finished"
 
@@ -39,7 +40,7 @@ def half_done(study, *metrics):
 
 
 def build(study, **asked):
-    report = Report.objects.create(study=study, options={"resamples": 0}, **asked)
+    report = Report.objects.create(study=study, options=LITTLE, **asked)
     return building.build_report(report.pk)
 
 

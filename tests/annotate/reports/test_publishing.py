@@ -251,6 +251,7 @@ def test_imported_names_are_warned_about(report):
     assert "as in the imported file: Bob" in rob(report.study).get(page(report)).text
 
 
+@pytest.mark.slow
 def test_unknown_names_are_counted_as_wrong_links(report, settings):
     for number in range(60):
         status = Client().get(f"/public/guess-{number}/").status_code

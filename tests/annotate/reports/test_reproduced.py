@@ -248,6 +248,7 @@ def test_downloads_name_their_view_and_moment():
     assert eve().get(url, {"view": "everything"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_report_names_its_view_and_moment(tmp_path):
     study = open_study()
     row = Report.objects.create(

@@ -163,6 +163,7 @@ def work_by_api(client: APIClient, later, **told) -> None:
         assert client.post(url, given, format="json").status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_claimed_minutes_are_refused_after_two_seconds(later):
     """The real times are stored, and rules and managers see them."""

@@ -34,6 +34,7 @@ from annotate.studies.study_file import (
 )
 from evalcore.management.command_line import NAMES
 from evalcore.models import Benchmark
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
 from tests.working import LIKERT as SMALL
@@ -147,7 +148,13 @@ def test_definition_survives_form(text):
     assert read_definition(again, file="form.yaml", name=definition.name) == definition
 
 
-@pytest.mark.parametrize("name", template_names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in (LIKERT, PAIRS) else pytest.param(name, marks=pytest.mark.slow)
+        for name in template_names()
+    ],
+)
 def test_template_makes_same_study_in_form_and_by_command(
     manager, woods, name, tmp_path
 ):
@@ -428,8 +435,9 @@ def test_file_and_form_contain_same_study(manager, woods):
     assert "Line 1" in problems(wrong)[0]
 
 
-def test_odd_values_cause_no_server_error(manager, woods):
-    """Every field with two values of four, and both with every action."""
+@pytest.mark.parametrize("first", [0, *slow(1)])
+def test_odd_values_cause_no_server_error(manager, woods, first):
+    """Every field with two values of four, one in each run; actions take turns."""
     begun, actions = filled(), ("check", "file", "create")
     names = (
         "questions.0",
@@ -453,10 +461,9 @@ def test_odd_values_cause_no_server_error(manager, woods):
     )
     for i, name in enumerate(names):
         values = ("", "x", "0", "9" * 5000)
-        for j, value in enumerate(values[i % 2 :: 2]):
-            action = actions[(i + j) % 3]
-            sent = begun | {"do": [action], "slug": [f"odd-{action}"], name: [value]}
-            assert post(manager, sent).status_code in (200, 302, 422)
+        value, action = values[i % 2 :: 2][first], actions[(i + first) % 3]
+        sent = begun | {"do": [action], "slug": [f"odd-{action}"], name: [value]}
+        assert post(manager, sent).status_code in (200, 302, 422)
 
 
 def test_yaml_fields_share_one_size_limit(manager, woods):
@@ -477,7 +484,7 @@ def test_question_with_huge_index_is_ignored(manager, woods):
 # The preview of the annotator's page
 
 
-@pytest.mark.parametrize("name", [LIKERT, PAIRS])
+@pytest.mark.parametrize("name", [LIKERT, *slow(PAIRS)])
 def test_preview_shows_annotator_page_without_storing(manager, woods, name, settings):
     originals = sorted((settings.MEDIA_ROOT / "original").rglob("*.png"))
     data = filled(name, do=["preview"], annotators=[""], slug=[""])
@@ -618,7 +625,7 @@ def test_name_goes_to_one_of_two_concurrent_studies(monkeypatch):
         assert sorted(pool.map(plan, range(2))) == ["pilot", "slug"]
 
 
-@pytest.mark.parametrize("met", ["launched", "invited", "link", "answered"])
+@pytest.mark.parametrize("met", ["link", "answered", *slow("launched", "invited")])
 def test_study_cannot_be_edited_when_annotators_may_have_seen_it(manager, woods, met):
     post(manager, filled())
     study = Study.objects.get()

@@ -137,23 +137,22 @@ def test_revoked_slots_become_free_for_new_person():
     assert len(stories) == len(set(stories)), "no story repeats in a session"
 
 
-@pytest.mark.parametrize(
-    ("start", "move", "end"),
-    [
-        ("draft", lifecycle.launch, "open"),
-        ("open", lifecycle.pause, "paused"),
-        ("paused", lifecycle.launch, "open"),
-        ("open", lifecycle.close, "closed"),
-        ("closed", lifecycle.launch, "open"),
-    ],
-)
-def test_allowed_state_changes_are_logged(start, move, end):
+def test_allowed_state_changes_are_logged():
     study = planned()
-    Study.objects.filter(pk=study.pk).update(state=start)
-    assert move(study).state == end
+    for move, end in (
+        (lifecycle.launch, "open"),
+        (lifecycle.pause, "paused"),
+        (lifecycle.launch, "open"),
+        (lifecycle.close, "closed"),
+        (lifecycle.launch, "open"),
+    ):
+        before = study.events.count()
+        study = move(study)
+        assert study.state == end
+        assert study.events.count() == before + 1
     kinds = list(study.events.order_by("pk").values_list("kind", flat=True))
     assert kinds[:2] == ["slots listed", "study planned"]
-    assert len(kinds) == 3
+    assert len(kinds) == 7
 
 
 def test_options_replace_values_of_template():

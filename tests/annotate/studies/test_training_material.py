@@ -8,6 +8,7 @@ from annotate.studies.planning import Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
 from tests.browser.reels import make_drawn_reels
+from tests.cases import slow_cases
 from tests.factories import make_benchmark
 from tests.working import make_planned
 
@@ -235,12 +236,14 @@ def test_videos_make_training_like_pictures(tmp_path):
 @pytest.mark.parametrize(
     ("name", "degradations"),
     [
-        ("vistorybench-user-study", {"foreign_shot", "blurred"}),
-        ("vistorybench-crowd", {"foreign_shot", "blurred"}),
-        ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
         ("vistar-pairwise", {"blurred"}),
-        ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
-        ("oneig-ratings", {"foreign_shot", "blurred"}),
+        ("vistorybench-crowd", {"foreign_shot", "blurred"}),
+        *slow_cases(
+            ("vistorybench-user-study", {"foreign_shot", "blurred"}),
+            ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
+            ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
+            ("oneig-ratings", {"foreign_shot", "blurred"}),
+        ),
     ],
 )
 def test_templates_of_pictures_make_training(name, degradations):

@@ -281,6 +281,7 @@ def test_restore_keeps_intact_originals_and_repairs_damaged_ones(
     assert (second.read_bytes(), third.read_bytes()) == (whole, lost)
 
 
+@pytest.mark.slow
 def test_backup_of_older_tables_is_migrated(study, back_up):
     call_command("migrate", "axes", "0008", verbosity=0)
     backup = back_up()
@@ -304,6 +305,7 @@ def test_restore_on_full_disk_leaves_the_database(
     assert not list(settings.DATA_DIR.glob("*restore-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_restore_into_an_empty_server_needs_no_option(
     study, report, key, back_up, tmp_path

@@ -48,6 +48,7 @@ def use(folder: Path) -> subprocess.CompletedProcess:
 PRIVATE = ["plumbline.sqlite3", "plumbline.sqlite3-shm", "plumbline.sqlite3-wal"]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_database_is_private_when_its_folder_is_open(open_folder):
     done = use(open_folder)

@@ -58,7 +58,10 @@ def test_sqlite_syncs_every_transaction_to_disk(sqlite):
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("named", [False, *slow(True)])
-@pytest.mark.parametrize("command", [WORKER, COMMAND], ids=["worker", "command"])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(WORKER, id="worker", marks=pytest.mark.slow), COMMAND],
+)
 def test_every_process_uses_the_same_sync_settings(tmp_path, command, named):
     url = f"sqlite:///{tmp_path}/own.sqlite3" if named else ""
     done = subprocess.run(

@@ -77,11 +77,11 @@ def copies(whole: Path):
 
 
 @pytest.mark.parametrize("whole", FOLDERS, indirect=True)
-def test_links_out_of_folder_are_not_followed(whole, tmp_path):
+def test_links_out_of_folder_and_pipes_are_not_opened(whole, tmp_path):
     """Attack: a folder with a link to a file of the server, whose content an import
-    would show.
+    would show; or with a pipe, at which it would never end.
 
-    Each file in turn is moved elsewhere and replaced by a link.
+    Each file in turn is moved elsewhere and replaced by a link, then by a pipe.
     """
     name, whole = whole
     aside = tmp_path / "elsewhere"
@@ -93,13 +93,6 @@ def test_links_out_of_folder_are_not_followed(whole, tmp_path):
         said = imported(name, folder)
         assert file not in opened, (file, said)
         assert kept not in opened, (file, said)
-
-
-@pytest.mark.parametrize("whole", FOLDERS, indirect=True)
-def test_pipe_is_refused(whole):
-    """Attack: an import that never ends."""
-    name, whole = whole
-    for folder, file in copies(whole):
         file.unlink()
         os.mkfifo(file)
         said = imported(name, folder)

@@ -68,6 +68,7 @@ def _fill(folder):
         store.put_many("one", {f"{number} {i}": np.full(900, number) for i in range(4)})
 
 
+@pytest.mark.slow
 def test_features_are_complete_when_a_writer_is_killed(store):
     writer = multiprocessing.get_context("spawn").Process(
         target=_fill, args=(store.folder,)

@@ -84,6 +84,7 @@ def test_pooling_branches_ignore_padding(name):
         assert torch.allclose(given, branch(pooled.contiguous()), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_pictures_are_squashed_as_floats_without_smoothing():
     picture = noise(0, (31, 17))
     prepared = inception.squashed(picture)

@@ -35,6 +35,7 @@ def test_method_with_one_picture_has_no_diversity(tmp_path):
     assert none.value is None
 
 
+@pytest.mark.slow
 def test_consistency_is_undefined_without_faces(tmp_path):
     metric = registry.load("dlib_self")
     (value,) = score(metric, rendering_of([checked(0), checked(5)]), tmp_path)

@@ -504,6 +504,7 @@ def broker(request, tmp_path):
     server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_waiting_worker_is_woken(tmp_path, broker):

@@ -79,6 +79,7 @@ def who_took(port: int, browsers: int) -> Counter[bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_connections_are_shared_evenly_by_processes(port):
     assert min(who_took(port, 20).values()) >= 6
 

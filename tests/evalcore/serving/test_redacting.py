@@ -19,6 +19,7 @@ from django.views.debug import get_exception_reporter_class
 
 from evalcore.serving.log import RedactedLine, redact
 from evalcore.serving.supervisor import web_command
+from tests.cases import slow
 from tests.factories import make_study
 from tests.serving import answers, free_port
 
@@ -76,7 +77,7 @@ def secret_addresses(secret: str) -> dict[str, str]:
     return found
 
 
-@pytest.fixture(params=["line", "json"])
+@pytest.fixture(params=["line", *slow("json")])
 def server(request, tmp_path, transactional_db, settings):
     """gunicorn as `make run` starts it, with its access log, and all that it wrote."""
     settings.LOG_FORMAT = request.param

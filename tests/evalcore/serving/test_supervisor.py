@@ -14,6 +14,7 @@ from django.utils import timezone
 from evalcore.models import Worker
 from evalcore.serving import supervisor
 from evalcore.serving.supervisor import KeptWorker
+from tests.cases import slow
 from tests.serving import free_port, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -163,7 +164,7 @@ def supervise(web: str, port: int, **how) -> subprocess.CompletedProcess:
     return subprocess.run(command, timeout=60, **how)
 
 
-@pytest.mark.parametrize("listens", [True, False])
+@pytest.mark.parametrize("listens", [True, *slow(False)])
 def test_workers_start_when_the_web_server_listens(listens):
     port = free_port()
     web = LISTEN.format(port=port) if listens else "import time; time.sleep(1)"

@@ -163,6 +163,7 @@ class TestAesthetic:
 
 
 class TestDetector:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("picture", "resize"), [(WIDE, True), (TALL, False)])
     def test_boxes_match_transformers(self, weights, monkeypatch, picture, resize):
         """Uses its tokens and its normalisation, for all queries.

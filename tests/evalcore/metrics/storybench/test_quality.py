@@ -106,6 +106,7 @@ def package(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_videos_are_rated_by_the_package(package, tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")

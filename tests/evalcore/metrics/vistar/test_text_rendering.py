@@ -94,6 +94,7 @@ class TestReader:
             for lines in reader.encode([reader.prepare(one) for one in pictures])
         ]
 
+    @pytest.mark.slow
     def test_lines_are_read_from_top_to_bottom(self):
         picture = drawn(
             ("below", 40, 220),
