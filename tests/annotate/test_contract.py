@@ -158,6 +158,13 @@ def test_documentation_shows_every_operation():
     assert "http://" not in page.replace("http://127.0.0.1", "")
 
 
+def test_operations_answer_a_manager_as_the_contract_says(tmp_path):
+    found = explore(World(tmp_path), token_of("alice"), examples=1)
+    assert found.cases > 80
+    if found.failures:
+        pytest.fail(str(found))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("name", ["sue", "alice", "rob", ""])
