@@ -204,6 +204,7 @@ def add_questions(study: Study, kind: str) -> None:
             anchors=anchors,
             scale_min=0 if likert else None,
             scale_max=4 if likert else None,
+            allow_tie=kind_here != "ranking",
         )
 
 

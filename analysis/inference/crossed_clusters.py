@@ -337,7 +337,7 @@ def _summed(
 
 
 def _dense(values: Any) -> Array:
-    return np.asarray(values.toarray() if sparse.issparse(values) else values)
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
 def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:

@@ -125,7 +125,7 @@ def mean_estimates(
     means = Means(answers)
     low, high = means.intervals(parts, confidence, scale)
     each = zip(means.value, low, high, means.n_cells, strict=True)
-    return [Estimate(*map(float, own), n=int(n)) for *own, n in each]
+    return [Estimate(float(m), float(a), float(b), int(n)) for m, a, b, n in each]
 
 
 class Means:

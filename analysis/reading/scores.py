@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -110,10 +111,9 @@ def exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     scores = rows["score"].to_numpy(float)[order].tolist()
-    ends = [*starts[1:].tolist(), len(scores)]
     means = [
         math.fsum(scores[start:end]) / (end - start)
-        for start, end in zip(starts.tolist(), ends, strict=True)
+        for start, end in pairwise([*starts.tolist(), len(scores)])
     ]
     return rows[keys].take(order[starts]).reset_index(drop=True).assign(score=means)
 

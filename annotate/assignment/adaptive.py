@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr
 
 Array = NDArray[np.float64]
 PairNumbers = NDArray[np.int64]
@@ -36,6 +35,8 @@ class MethodEstimates:
 
 def posterior(wins: Array, ties: Array, *, prior_sd: float = 1.0) -> MethodEstimates:
     r"""Return the posterior of the abilities in the Bradley-Terry model."""
+    from scipy.special import expit
+
     score = wins + (ties + ties.T) / 2
     total = score + score.T
     won, m = score.sum(axis=1), len(score)
@@ -61,6 +62,8 @@ def posterior(wins: Array, ties: Array, *, prior_sd: float = 1.0) -> MethodEstim
 
 def information(known: MethodEstimates, *, top: int | None = None) -> Array:
     """Return the expected information of one more comparison of each pair."""
+    from scipy.special import expit
+
     gap = known.mean[:, None] - known.mean
     spread = _of_differences(known.covariance)
     apart = np.where(spread > 0, spread, 1.0)
@@ -79,6 +82,8 @@ def information(known: MethodEstimates, *, top: int | None = None) -> Array:
 
 def _sensitivity(z: Array) -> Array:
     """Return phi(z)^2 / (2 Phi(z) Phi(-z)), the rate at which an order is learnt."""
+    from scipy.special import ndtr
+
     z = np.minimum(np.abs(z), SETTLED)
     tail = ndtr(-z)
     return np.asarray(np.exp(-z * z) / (4 * np.pi * tail * (1 - tail)))

@@ -138,6 +138,7 @@ def test_excluding_a_method_is_not_having_it():
             for frame in data
         )
     )
+    without.tables.pop("sample_flow")  # it counts what was left out
     for name, frame in without.tables.items():
         pd.testing.assert_frame_equal(frame, found.tables[name])
     assert found.notes[0] == "Left out as asked: swap."

@@ -79,7 +79,7 @@ def leans(study):
 @pytest.mark.slow
 def test_adaptive_study_runs_to_its_end():
     # With fewer answers per pair, an unlucky draw may use up all slots before the end.
-    study, dice = planned(4), random.Random(1)
+    study, dice = planned(6), random.Random(1)
     while not Study.objects.get().adaptive.get("stopped"):
         person = join(study)
         done = work(person, judged(dice), most=12)
