@@ -79,6 +79,7 @@ def table(report, name):
     return pd.read_csv(report / "tables" / f"{name}.csv")
 
 
+@pytest.mark.slow
 def test_first_screen_names_the_favoured_method(report):
     rows = table(report, "method_deviation")
     row = rows[(rows["question"] == "look") & (rows["metric"] == "judge")].iloc[0]

@@ -151,6 +151,7 @@ def test_mean_of_the_others_has_an_advantage_probability_of_one(votes):
         assert ([*items][j].metrics == 1).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_smallest_epsilon_passes_and_a_smaller_one_does_not(seed):
     votes, story = ratings(seed=seed % 100)

@@ -257,6 +257,7 @@ def test_sentences_have_the_same_numbers_in_both_languages(reports):
             assert sorted(re.findall(r"\d", one)) == sorted(re.findall(r"\d", other))
 
 
+@pytest.mark.slow
 def test_tables_are_the_same_in_both_languages(reports):
     there, here = (content(reports, name) for name in LANGUAGES)
     runs = [{x["key"]: x["value"] for x in r["tables"]["run"]} for r in (there, here)]

@@ -90,6 +90,7 @@ def test_pointer_shows_metric_value_interval_and_n(tables):
     ]
 
 
+@pytest.mark.slow
 def test_panels_become_rows_with_marks_and_lines(tables):
     for figure in all_figures(tables.tables, tables.cells):
         found = plotly_figure(figure.panels)

@@ -164,6 +164,7 @@ def test_arena_names_the_winner_by_side(tmp_path):
     assert rows["tstamp"].min() > 1.7e9
 
 
+@pytest.mark.slow
 def test_crowd_kit_aggregates_ratings(tmp_path):
     study = answered(annotators=3)
     one = study.slots.filter(annotator__name="A03").first()
