@@ -95,7 +95,7 @@ def units(study: Study) -> list[UnitCount]:
     )
     return sorted(
         UnitCount(
-            tuple(methods),
+            tuple(filter(None, methods)),
             story,
             pk,
             aside is not None,

@@ -202,16 +202,16 @@ def enough(study: Study) -> list[GoalRow]:
         return []
     rows = Snapshot.objects.filter(study=study).values_list("data__enough", flat=True)
     stored = {
-        (one["question"], one["goal"], one["size"], one.get("metric", "")): one
-        for one in rows.first() or ()
+        (one["question"], one["goal"], one["size"]): one for one in rows.first() or ()
     }
     found = []
     for question in questions:
         for goal in goals_of(kind_of(question)):
             if size := goals.get(goal):
-                known = stored.get((question.key, goal, size, question.metric), {})
+                known = stored.get((question.key, goal, size), {})
                 found.append(GoalRow(question, goal, size, known))
-        if known := stored.get((question.key, "accuracy", CHANCE, question.metric)):
+        known = stored.get((question.key, "accuracy", CHANCE), {})
+        if known and known["metric"] == question.metric:
             found.append(GoalRow(question, "accuracy", CHANCE, known))
     return found
 

@@ -40,9 +40,16 @@ def measure_goals(study: Study) -> list[dict[str, Any]]:
     declared = {one.metric for one in questions if one.metric}
     scores: Scores = {}
     if declared or study.goals.get("correlation"):
-        rows = MetricScore.everything.filter(benchmark=study.benchmark_id)
-        rows = rows.filter(story__isnull=False, run__finished_at__isnull=False)
-        scores = used_scores(rows.filter(posted_to__in=("", study.slug)))
+        rows = MetricScore.everything.filter(
+            benchmark=study.benchmark_id,
+            story__in=study.units.filter(purpose=Purpose.REAL).values("story"),
+            method__name__in=study.method_names,
+            run__finished_at__isnull=False,
+            posted_to__in=("", study.slug),
+        )
+        if not study.goals.get("correlation"):
+            rows = rows.filter(metric__in=declared)
+        scores = used_scores(rows)
     scored = declared & {identity.metric for identity in scores}
     n_tests = sum(one.metric in scored for one in questions)
     measured = []

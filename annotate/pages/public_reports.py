@@ -118,7 +118,7 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _later(row: PublicReport, text: str) -> HttpResponse:
     """Answer that a public report is not there yet, or since when it has failed."""
-    if not row.failure:
+    if not row.failure or publishing.is_current(row):  # only data lack
         text = " ".join([text, _("Please try again in a minute.")])
         return HttpResponse(text, status=503, headers={"Retry-After": "60"})
     at = row.report.finished_at or row.published_at

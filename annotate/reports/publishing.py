@@ -194,7 +194,7 @@ def write_waiting() -> None:
 
 def retry(row: PublicReport) -> None:
     """Queue a public report whose building failed once more, as of its event."""
-    if row.report.as_of is not None:
+    if row.failure and row.report.as_of is not None:
         _build_again(row, row.report.as_of)
 
 

@@ -45,7 +45,8 @@ def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     others = moment.submitted.keys() - trained
     holders = (moment.submitted[slot].annotator for slot in others)
     answered = {person for person in holders if person is not None}
-    if agreed := {*_keys(own.filter(consented_at__lte=moment.at))}:
+    agreed = {*own.filter(consented_at__lte=moment.at).values_list("pk", flat=True)}
+    if agreed:
         agreed |= answered
         gone, opened = _gone(study, moment)
         invited = agreed | opened | _invited(study, own, moment)
@@ -75,10 +76,6 @@ def _invited(study: Study, people: QuerySet[Annotator], moment: Moment) -> set[i
     }
 
 
-def _keys(people: Any) -> Iterator[int]:
-    yield from people.values_list("pk", flat=True)
-
-
 def _gone(study: Study, moment: Moment) -> tuple[dict[int, str], set[int]]:
     """Return why people went, and who had opened a link, according to the log."""
     opening = (Event.Kind.LINK_OPENED, Event.Kind.ANNOTATOR_JOINED)
@@ -86,7 +83,8 @@ def _gone(study: Study, moment: Moment) -> tuple[dict[int, str], set[int]]:
         kind__in=(*REASONS, *opening), pk__lte=moment.event, annotator__isnull=False
     ).order_by("pk")
     gone, opened = dict[int, str](), set[int]()
-    left = {*_keys(study.annotators.filter(left_at__lte=moment.at))}
+    given = study.annotators.filter(left_at__lte=moment.at)
+    left = {*given.values_list("pk", flat=True)}
     rows: Any = events.values_list("annotator", "kind")
     for person, kind in rows:
         if kind in opening:

@@ -67,11 +67,8 @@ def store(task: ImportTask, done: Done, tell: Tell) -> None:
         "stories": _store_stories,
         "outputs": partial(_store_outputs, tell=tell),
         "scores": store_scores,
-        "ratings": store_judgements,
-        "choices": store_judgements,
-        "rankings": store_judgements,
     }
-    writers[task.kind](task, also=also)
+    writers.get(task.kind, store_judgements)(task, also=also)
 
 
 def _join(study: Study, task: ImportTask) -> Study:

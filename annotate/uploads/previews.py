@@ -38,15 +38,8 @@ def preview(task: ImportTask) -> Preview:
     InputError
         The import would be refused.
     """
-    readers = {
-        "stories": _stories,
-        "outputs": _outputs,
-        "scores": _scores,
-        "ratings": _judgements,
-        "choices": _judgements,
-        "rankings": _judgements,
-    }
-    return readers[task.kind](task)
+    readers = {"stories": _stories, "outputs": _outputs, "scores": _scores}
+    return readers.get(task.kind, _judgements)(task)
 
 
 def _stories(task: ImportTask) -> Preview:

@@ -1,7 +1,7 @@
 """Part of an upload with its target and options."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -67,12 +67,6 @@ class ImportTask:
 
     def read_table(self) -> tuple["pd.DataFrame", list[Problem], list[str]]:
         """Return the rows of a table, its problems, and remarks on it."""
-        readers: dict[str, Callable[..., pd.DataFrame]] = {
-            "scores": inputs.read_scores,
-            "ratings": inputs.read_ratings,
-            "choices": inputs.read_choices,
-            "rankings": inputs.read_rankings,
-        }
         options: dict[str, Any] = {}
         if self.kind in LONG:
             options["wide"] = LONG[self.kind] not in columns_of(self.path)
@@ -80,7 +74,7 @@ class ImportTask:
             options["scale"] = self.scale
         problems: list[Problem] = []
         try:
-            table = readers[self.kind](self.path, **options)
+            table = getattr(inputs, f"read_{self.kind}")(self.path, **options)
         except InputError as error:
             if error.table is None:
                 raise

@@ -69,7 +69,7 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         consenting.agree(annotator, _language())
         response = redirect("rate-instructions", request.token)
         return remember_person(request, response, annotator)
-    if annotator.consented_at is None:
+    if request.method == "GET" and annotator.consented_at is None:
         consenting.note_opening(annotator)
     return annotator_page(request, annotator, "rate/consent.html")
 

@@ -44,11 +44,8 @@ def contents(path):
     return found | {"manifest": manifest}
 
 
-SLOW = [pytest.param(one, marks=pytest.mark.slow) for one in ("likert", "checklist")]
-
-
 @pytest.mark.postgresql
-@pytest.mark.parametrize("kind", ["ranking", *slow("choice"), *SLOW])
+@pytest.mark.parametrize("kind", ["ranking", *slow("choice", "likert", "checklist")])
 def test_bundle_of_imported_study_is_the_same(kind, tmp_path, settings):
     study = answered(kind)
     assert problems(study) == []

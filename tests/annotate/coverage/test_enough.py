@@ -16,7 +16,7 @@ from annotate.studies.goals import set_goals
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import DefinitionError, read_definition
 from annotate.studies.units import PlanningError
-from evalcore.models import Frame, MetricRun, MetricScore, Output
+from evalcore.models import Frame, Method, MetricRun, MetricScore, Output
 from tests.factories import (
     make_benchmark,
     make_study,
@@ -184,8 +184,12 @@ def test_correlation_goal_needs_scores_and_complete_items():
     study = rated_study({"correlation": 0.45}, stories=24)
     assert "No metric has scores" in first_row(study).sentence
     add_scores(study)
-    row = first_row(study)
-    assert row.state == "stop"
+    other = MetricScore.objects.last()
+    other.pk, other.metric = None, "elsewhere"
+    other.method = Method.objects.create(name="Oak")
+    other.save()
+    snapshots.refresh(study)
+    assert first_row(study).state == "stop"
     MetricScore.objects.update(value=2)
     snapshots.refresh(study)
     assert "all scores of a metric, are the same" in first_row(study).sentence

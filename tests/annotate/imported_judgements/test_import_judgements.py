@@ -6,12 +6,15 @@ import pandas as pd
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.urls import reverse
 
 from annotate.audit_log.verifying import problems
+from annotate.coverage.counts import units
 from annotate.models import Choice, Ranking, Rating, Slot, Study
 from annotate.reports import study_tables
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark
+from tests.people import alice
 
 pytestmark = pytest.mark.django_db
 
@@ -156,6 +159,10 @@ def test_rankings_keep_ties_and_close_gaps(tmp_path, capsys):
         ("R2", "quality"): {"Alder": 1, "Birch": 2},
     }
     assert set(frame["place"]) == {""}
+    pair = ("Alder", "Birch")
+    assert [unit.methods for unit in units(study)] == [pair, (*pair, "Cedar")]
+    address = reverse("slot-detail", args=[study.slug, study.slots.first().code])
+    assert "shown as" not in alice(study).get(address).content.decode()
 
 
 @pytest.mark.parametrize(

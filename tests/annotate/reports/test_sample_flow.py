@@ -29,6 +29,7 @@ def test_people_without_answers_have_one_reason_each_as_of_the_moment(client):
     people = [*study.annotators.order_by("name")]
     for person in people[:3]:
         client.get(reverse("rate-consent", args=[person.invitation.token]))
+    client.head(reverse("rate-consent", args=[people[4].invitation.token]))
     places.decline(people[0])
     consenting.agree(people[1], "en")
     consenting.begin(study.annotators.get(name="A02"))
