@@ -51,6 +51,9 @@ class QuestionSerializer(serializers.Serializer):
     text = fields.CharField()
     options = OptionSerializer(many=True, help_text="none for free texts")
     is_required = fields.BooleanField()
+    allow_tie = fields.BooleanField(
+        help_text="outputs can be equally good; in rankings, as in `2=3>1`"
+    )
     of_shots = fields.BooleanField(
         help_text="a box of a checklist, which applies to every shot; its answers are "
         "in `ticked`"

@@ -139,6 +139,7 @@ def _question(question: Question, options: Any) -> dict[str, Any]:
             {"value": value, "label": str(label) or value} for value, label in options
         ],
         "is_required": is_required(question),
+        "allow_tie": question.kind in ("choice", "ranking") and question.allow_tie,
         "of_shots": kind_of(question).of_shots,
     }
 

@@ -107,7 +107,8 @@ class StudyDefinition(Part):
         0,
         title=_("Seed"),
         description=_(
-            "The same seed gives the same plan. To draw stories, 0 takes a random one."
+            "The same seed gives the same plan. To draw stories, 0 makes one of the "
+            "study's name."
         ),
     )
     languages: dict[Text, Count] = {}
