@@ -160,3 +160,16 @@ def test_undefined_favours_share_their_reason():
     ((shown, text),) = favour_claims(table, known)
     assert not shown
     assert text.endswith("(one story): cids (a); cids (b).")
+
+
+def test_trained_method_of_a_further_question_is_named():
+    row = {"source": "ratings", "metric": "cids", "method": "UNO", "trained_on": False}
+    row |= {"p_value": 0.01, "p_adjusted": 0.02, "reason": "", "low": 0.0, "high": 1.0}
+    row |= {"score": 4, "human": 3, "difference": NAN}
+    rows = [row | {"question": q, "value": 1 / ord(q)} for q in "abc"]
+    rows[1]["trained_on"] = rows[2]["trained_on"] = True
+    known = verdicts(*({"question": name} for name in "abc"))
+    (_, first), (shown, trained) = favour_claims(pd.DataFrame(rows), known)
+    assert first.count("trained on it") == 1
+    assert shown
+    assert trained.startswith("Methods declared as trained on a metric: c: cids")
