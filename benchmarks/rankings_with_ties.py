@@ -8,10 +8,7 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from analysis.rankings.plackett_luce import (
-    RankingLeaderboardRow,
-    ranking_leaderboard,
-)
+from analysis.rankings.plackett_luce import RankingLeaderboardRow, ranking_leaderboard
 
 # Methods, annotators, and sets of outputs that each story shows.
 DESIGNS = ((5, 3, 1), (5, 20, 1), (8, 5, 2), (8, 20, 2), (23, 3, 5), (23, 20, 5))

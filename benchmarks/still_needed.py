@@ -20,15 +20,7 @@ import numpy as np
 
 from analysis.inference import confidence_sequences as sequences
 from benchmarks.figures import head, row
-from benchmarks.stopping import (
-    ALPHA,
-    WORLDS,
-    World,
-    contributions,
-    look,
-    run,
-    study,
-)
+from benchmarks.stopping import ALPHA, WORLDS, World, contributions, look, run, study
 
 SHARES = (0.25, 0.5, 0.75)
 USUAL = (

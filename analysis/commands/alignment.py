@@ -37,11 +37,7 @@ from analysis.reading.kept_answers import (
     note_exclusions,
 )
 from analysis.reading.scores import ScoreTable
-from analysis.reading.shared_names import (
-    OF_STORIES,
-    OUTPUT_NAMES,
-    check_shared_names,
-)
+from analysis.reading.shared_names import OF_STORIES, OUTPUT_NAMES, check_shared_names
 from analysis.reading.story_tags import without_probabilities
 from analysis.reliability.agreement import (
     CHOICE_STATISTICS,

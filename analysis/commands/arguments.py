@@ -8,12 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.option_values import (
-    counts,
-    scale,
-    share,
-    split_names,
-)
+from analysis.commands.option_values import counts, scale, share, split_names
 from analysis.commands.shared_options import (
     ALIGNMENT,
     CHOICE,
@@ -24,10 +19,7 @@ from analysis.commands.shared_options import (
     WITH_LEVELS,
     add,
 )
-from analysis.options import (
-    DOES,
-    WIDE,
-)
+from analysis.options import DOES, WIDE
 from analysis.tracking import add_tracking
 
 # Files that a table may be in.

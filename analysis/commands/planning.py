@@ -25,16 +25,8 @@ from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
 from analysis.reading.identities import NAMED, check_same_identity, one_identity
 from analysis.reading.kept_answers import chosen_tables, kept_ratings
-from analysis.reading.shared_names import (
-    OF_STORIES,
-    OUTPUT_NAMES,
-    check_shared_names,
-)
-from analysis.reliability.score_agreement import (
-    agreement_rows,
-    difference_rows,
-    paired,
-)
+from analysis.reading.shared_names import OF_STORIES, OUTPUT_NAMES, check_shared_names
+from analysis.reliability.score_agreement import agreement_rows, difference_rows, paired
 from analysis.result_tables.contract import Analysis, TableCollector
 from analysis.result_tables.supplementary import add_identities
 from analysis.sentences import sentence

@@ -140,7 +140,7 @@ def _moderated(
     of_both = np.maximum(n_both - 1, 1)
     error = (np.sqrt(freedom) + kind.prior / np.sqrt(of_both)) / whole
     most = np.maximum(freedom.max(initial=1), 1) * rank
-    return moved, np.minimum(np.minimum(whole, 1 / error**2), most)
+    return moved, np.maximum(np.minimum(np.minimum(whole, 1 / error**2), most), 1)
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,7 @@ from analysis.inference.cluster_variance import (
     compared,
     variances_of_pairs,
 )
-from analysis.inference.resampling import (
-    DECIMALS,
-    follow_test,
-    rejects,
-    stream,
-)
+from analysis.inference.resampling import DECIMALS, follow_test, rejects, stream
 from analysis.options import Sampling
 from analysis.pairwise.output_pairs import Pairs, pair_places
 from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow

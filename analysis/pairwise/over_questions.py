@@ -18,10 +18,7 @@ from analysis.correlations.levels import NOT_TESTED, is_tested, level_point
 from analysis.inference.cluster_variance import LEAST, ClusterVariances
 from analysis.inference.meta_analysis import ALL, CHANCES
 from analysis.options import Sampling
-from analysis.pairwise.accuracy_differences import (
-    AccuracyVariances,
-    accuracy_variances,
-)
+from analysis.pairwise.accuracy_differences import AccuracyVariances, accuracy_variances
 from analysis.pairwise.output_pairs import Pairs
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Estimate, TableRow

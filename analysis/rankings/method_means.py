@@ -8,10 +8,14 @@ from scipy import sparse
 
 from analysis.inference.crossed_clusters import (
     Cluster,
+    ClusteredVariance,
     CrossedCovariance,
     Errors,
     crossed_covariance,
+    drawn_clusters,
+    joined_errors,
     share_intervals,
+    widened_clusters,
 )
 from analysis.options import Scale
 from analysis.rankings.choice_votes import coded, kinds_drawn
@@ -149,9 +153,7 @@ class Means:
         self.share = (weight / size)[self._cell] / total[answers.method]
         self._model = np.bincount(cells % M, weight**2, minlength=M) / total**2
 
-    def covariance(
-        self, parts: tuple[str, ...], *, rank: int | None = None
-    ) -> CrossedCovariance | None:
+    def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
         """Return their covariance where clusters are drawn; None if nothing is.
 
         A method can have few of the clusters: it is held against its own others.
@@ -167,7 +169,7 @@ class Means:
             sparse.csr_array((adds, at), shape=(n, M)),
             at[0],
             drawn,
-            rank=max(M - 1, 1) if rank is None else rank,
+            rank=max(M - 1, 1),
             model=model,
             weights=sparse.csr_array((self.share, at), shape=(n, M)),
         )
@@ -186,8 +188,25 @@ class Means:
         """Return the errors of the means; None if nothing is drawn."""
         # Stories that are rated high move means together, and methods can have few
         # stories each: a mean is known from its own clusters alone.
-        found = self.covariance(parts, rank=1)
-        return None if found is None else found.of(np.eye(len(self.value)))
+        drawn, adds = self._drawn(parts)
+        kinds, both = drawn_clusters(drawn, len(adds))
+        if not kinds:
+            return None
+        *found, single = (self._by_cluster(adds, kind) for kind in (*kinds, both))
+        return joined_errors(found, single.variance, single.n, rank=1)
+
+    def _by_cluster(self, adds: Array, cluster: Cluster) -> ClusteredVariance:
+        codes, n = cluster
+        M = len(self.value)
+        keys, at = np.unique(self._answers.method * n + codes, return_inverse=True)
+        of = keys // n
+        wide = widened_clusters(np.bincount(at, self.share), of, M)
+        single = np.bincount(at, self.share**2)
+        variance, total, squares = (
+            np.asarray(np.bincount(of, part, minlength=M), float)
+            for part in ((np.bincount(at, adds) * wide) ** 2, single, single**2)
+        )
+        return ClusteredVariance(variance, total**2 / squares, np.ones(M))
 
     def _drawn(self, parts: tuple[str, ...]) -> tuple[list[Cluster], Array]:
         """Return the clusters to draw, and what each rating adds to its mean."""

@@ -9,12 +9,7 @@ from scipy.special import softmax
 from analysis.inference.crossed_clusters import crossed_covariance
 from analysis.rankings.choice_stages import ChoiceSets, Stages, ranking_stages
 from analysis.rankings.choice_votes import kinds_drawn
-from analysis.rankings.likelihood import (
-    Maximum,
-    climb,
-    separate_parts,
-    why_separated,
-)
+from analysis.rankings.likelihood import Maximum, climb, separate_parts, why_separated
 from analysis.rankings.standings import (
     ELO_MEAN,
     ELO_SCALE,

@@ -21,12 +21,7 @@ from analysis.report.label_places import in_shares, label_order, placed_labels
 from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
 from analysis.report.metric_order import nearest_metrics
-from analysis.report.panels import (
-    GREY,
-    LEGEND,
-    PALETTE,
-    SYMBOLS,
-)
+from analysis.report.panels import GREY, LEGEND, PALETTE, SYMBOLS
 from analysis.report.wording import word
 from analysis.results import Array, Counts, Mask
 

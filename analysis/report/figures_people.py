@@ -22,11 +22,7 @@ from analysis.report.language import gettext as _
 from analysis.report.language import headed
 from analysis.report.metric_order import by_value
 from analysis.report.panels import dots
-from analysis.report.wording import (
-    WORDS,
-    title_of,
-    word,
-)
+from analysis.report.wording import WORDS, title_of, word
 
 # Readable for any colour vision; grey text is legible on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")

@@ -19,9 +19,7 @@ from analysis.report.figure import (
 )
 from analysis.report.language import gettext as _
 from analysis.report.language import headed
-from analysis.report.metric_order import (
-    highest_drawn,
-)
+from analysis.report.metric_order import highest_drawn
 from analysis.report.paper.letters import compared, metric_letters
 from analysis.report.verdict_grid import way_title
 from analysis.report.wording import (

@@ -41,7 +41,7 @@ def favour_claims(
 
     Methods that were declared as trained on any metric follow.
     """
-    favoured, none, named = [], [], set()
+    favoured, none = [], []
     undefined: dict[str, list[str]] = {}
     title = question_names(method_deviation)
     for (name, source), rows in method_deviation.groupby(BOTH, sort=True):
@@ -55,29 +55,30 @@ def favour_claims(
         apart = apart.sort_values("value", ascending=False, kind="stable")
         down, apart = apart[apart["value"] < 0], apart[apart["value"] > 0]
         if len(apart):
-            named.add(apart.index[0])
             keys = {"question": question, "metric": metric}
-            favoured.append((float(apart["value"].iloc[0]), _favoured(apart, keys)))
+            first = float(apart["value"].iloc[0]), apart.index[0]
+            favoured.append((*first, _favoured(apart, keys)))
             continue
         last = [
             word("favour", "down", method=row["method"], value=with_interval(row))
             for row in records(down[-1:])
         ]
         none.append(metric_of(metric, question, *last))
-    texts = [text for _value, text in sorted(favoured, key=lambda one: -one[0])]
-    if texts:
-        names = listed(texts[:MOST_FAVOURED], SEMICOLON)
-        rest = len(texts) - MOST_FAVOURED
+    favoured.sort(key=lambda one: -one[0])
+    if favoured:
+        names = listed((text for *_, text in favoured[:MOST_FAVOURED]), SEMICOLON)
+        rest = len(favoured) - MOST_FAVOURED
         kind = "shown more" if rest > 0 else "shown"
         n = counted(rest, "question")
         yield True, word("favour", kind, names=names, questions=n)
     if none:
         yield False, word("favour", "open", names=names_of(none))
-    if not (texts or none):
+    if not (favoured or none):
         for reason, without in undefined.items():
             values = {"names": names_of(without), "reason": retold(reason)}
             yield False, word("favour", "undefined", **values)
     trained = method_deviation[method_deviation["trained_on"].astype(bool)]
+    named = [row for _value, row, _text in favoured[:MOST_FAVOURED]]
     yield from _declared_claims(trained[~trained.index.isin(named)], title)
 
 

@@ -30,11 +30,7 @@ from analysis.report import (
 from analysis.report.figure import DECLARED, DRAWN, Figure
 from analysis.report.findings_late import late_claims
 from analysis.report.findings_methods import label_claims, preferred_claims
-from analysis.report.findings_uses import (
-    agree_claims,
-    replacement_claims,
-    save_claims,
-)
+from analysis.report.findings_uses import agree_claims, replacement_claims, save_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import AND, counted, listed
 from analysis.report.wording import ClaimText, asked_of, is_missing, records, word

@@ -240,9 +240,13 @@ def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def asked_of(tables: ResultTables) -> tuple[int, int, int]:
-    """Return the numbers of questions, methods and stories; 0 where unknown."""
+    """Return how many questions, methods and stories people judged; 0 where unknown."""
     people = [tables[name] for name in OF_PEOPLE if name in tables]
-    stories = [one["n_stories"].max() for one in tables.values() if "n_stories" in one]
+    stories = [
+        one["n_drawn" if "n_drawn" in one else "n_stories"].max()
+        for name, one in tables.items()
+        if "n_stories" in one and name != "sanity"
+    ]
     known = (int(n) for n in stories if not pd.isna(n))
     questions, methods = (names_in(people, c) for c in (QUESTIONS, ("method",)))
     return len(questions), len(methods), max(known, default=0)

@@ -10,11 +10,7 @@ import pandas as pd
 
 from analysis.correlations.marked_shots import blame_rows, share_rows
 from analysis.correlations.metric_differences import cluster_rows
-from analysis.options import (
-    check_known,
-    resample_parts,
-    supported_parts,
-)
+from analysis.options import check_known, resample_parts, supported_parts
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
 from analysis.pairwise.metric_errors import (

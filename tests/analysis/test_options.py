@@ -5,12 +5,7 @@ import sys
 
 import pytest
 
-from analysis.options import (
-    AlignOptions,
-    OptionError,
-    resample_parts,
-    supported_parts,
-)
+from analysis.options import AlignOptions, OptionError, resample_parts, supported_parts
 
 
 def test_parts_have_one_order():

@@ -4,13 +4,7 @@ import pickle
 
 import pytest
 
-from analysis.problems import (
-    InputError,
-    Problem,
-    Problems,
-    by_line,
-    shown,
-)
+from analysis.problems import InputError, Problem, Problems, by_line, shown
 
 WORD = "one of a, b, tie, both_bad"
 

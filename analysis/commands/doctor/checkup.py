@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.commands.doctor.answers import (
-    isolated_values,
-    kept_answers,
-    of_answers,
-)
+from analysis.commands.doctor.answers import isolated_values, kept_answers, of_answers
 from analysis.commands.doctor.findings import Finding, Kind, exit_status, printed
 from analysis.commands.doctor.opening import Opened, opened
 from analysis.commands.doctor.scored import of_scores

@@ -39,7 +39,7 @@ STATISTIC = "ppa_half"
 LETTERS = (
     "Values of a column that share a letter are not significantly different at .05 "
     "(Holm over all pairs of metrics), or were not compared. Columns without letters: "
-    "no two differ significantly."
+    "no two differ significantly, none were compared, or 26 letters are not enough."
 )
 # The test of metrics in place of annotators.
 TEST = "alternative_annotator"

@@ -131,6 +131,7 @@ def _named(rows: pd.DataFrame) -> Iterator[Row]:
         names = {
             "statistic": name_of(row.get("statistic", "")),
             "level": f" {level}" if level else "",
+            "label": f": {row['label']}" if row.get("label") else "",
             "trained": MARK if row.get("trained_on") is True else "",
         }
         yield row | names

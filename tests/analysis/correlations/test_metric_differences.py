@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.correlations.level_estimates import (
-    coefficient_variances,
-    level_spread,
-)
+from analysis.correlations.level_estimates import coefficient_variances, level_spread
 from analysis.correlations.levels import level_values
 from analysis.correlations.metric_differences import metric_differences
 from analysis.inference.resampling import no_draws

@@ -118,6 +118,22 @@ def test_freedom_is_that_of_the_few_annotators_when_they_are_alike_by_chance():
     assert 2 <= found.freedom[0] <= 3 * 2
 
 
+def test_estimate_in_one_of_many_stories_has_a_degree_of_freedom():
+    """Far fewer would make its interval endless."""
+    story, person, y = answers()
+    story, person, y = (np.append(x, x[:PEOPLE]) for x in (story, person, y))
+    own = np.arange(len(y)) >= STORIES * PEOPLE
+    weights = np.column_stack([~own, own, person % 2]).astype(float)
+    shares = weights / weights.sum(axis=0)
+    adds = shares * (y[:, None] - y @ shares)
+    kinds = [(story, STORIES), (person, PEOPLE)]
+    for clusters in (kinds, kinds[:1]):
+        given = crossed_covariance(
+            adds, np.arange(len(y)), clusters, rank=3, weights=weights
+        )
+        assert given.of(np.eye(3)).freedom.min() >= 1
+
+
 def test_clusters_of_a_difference_count_as_in_welchs_test():
     """Two independent means of 5 and 40 values with equal variances."""
     n = np.array([5, 40])

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis.inference.resampling import (
-    follow_test,
-    holm,
-    permutation_p,
-)
+from analysis.inference.resampling import follow_test, holm, permutation_p
 from analysis.options import COEFFICIENTS
 
 COEFFICIENT = {

@@ -6,10 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.pairwise.soft_accuracy import (
-    soft_pairwise_accuracy,
-    spa_differences,
-)
+from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy, spa_differences
 from tests.analysis.correlations.test_metric_differences import two_metrics
 from tests.analysis.pairwise.test_accuracy import grid_of
 

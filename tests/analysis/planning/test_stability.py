@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.planning.stability import (
-    judge_values,
-    judges,
-    rating_trials,
-    stability,
-)
+from analysis.planning.stability import judge_values, judges, rating_trials, stability
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table

@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.planning import variance_components as components
-from analysis.planning.sums_of_squares import (
-    estimate_components,
-    rating_design,
-)
+from analysis.planning.sums_of_squares import estimate_components, rating_design
 from analysis.planning.variance_components import (
     StudySize,
     reliability,

@@ -14,12 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import t as t_quantile
 from statsmodels.stats.multitest import multipletests
 
-from analysis.rankings.bradley_terry import (
-    ELO_SCALE,
-    TIES,
-    fit_model,
-    leaderboard,
-)
+from analysis.rankings.bradley_terry import ELO_SCALE, TIES, fit_model, leaderboard
 from analysis.rankings.choice_votes import choice_votes
 from analysis.rankings.likelihood import bounded_ties
 

@@ -1,12 +1,14 @@
 """Mean ratings of methods: one interval, for other stories and annotators."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import analysis
-from analysis.rankings.method_means import Means, answers_of, mean_ratings
+from analysis.rankings.method_means import Answers, Means, answers_of, mean_ratings
 from analysis.reading.cells import annotator_cells
 from tests.cases import slow
 
@@ -75,3 +77,27 @@ def test_variance_of_a_method_with_few_stories_is_the_jackknifes():
         expected.append((n - 1) / n * ((without - own.mean()) ** 2).sum())
     assert np.diag(covariance.kinds[0][0]) == pytest.approx(expected)
     assert covariance.kinds[0][1].number(np.eye(2)) == pytest.approx([20, 4])
+
+
+def test_errors_of_a_mean_are_those_of_its_method_alone():
+    ratings = rated(drawn(np.random.default_rng(8)))
+    late = (ratings["method"] == "1") & (ratings["story"].astype(int) >= 4)
+    seldom = (ratings["annotator"] == "2") & (ratings["story"].astype(int) % 3 > 0)
+    cells = annotator_cells(ratings[~late & ~seldom])
+    parts = ("stories", "annotators")
+    found = Means(answers_of(cells)).errors(parts)
+    for k, (_method, own) in enumerate(cells.groupby("method", sort=True)):
+        alone = Means(answers_of(own)).covariance(parts).of(np.eye(1))
+        assert found.variance[k] == pytest.approx(alone.variance[0])
+        assert found.freedom[k] == pytest.approx(alone.freedom[0])
+
+
+def test_errors_of_many_means_take_little_memory():
+    """A thousand metrics of several methods have thousands of mean scores."""
+    story, method = np.divmod(np.arange(12_000), 3000)
+    names, score = tuple(map(str, range(3000))), np.arange(12_000.0) % 7
+    answers = Answers(names, 4, 1, method, story, np.zeros_like(story), score)
+    tracemalloc.start()
+    assert (Means(answers).errors(("stories",)).variance > 0).any()
+    assert tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.column_cleaning import (
-    as_number,
-    as_text,
-    coded,
-    numbers,
-)
+from analysis.reading.column_cleaning import as_number, as_text, coded, numbers
 
 CELLS = st.one_of(
     st.text(max_size=3),

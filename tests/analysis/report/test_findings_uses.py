@@ -5,7 +5,7 @@ import pytest
 
 from analysis.report.findings_claims import favour_claims
 from analysis.report.findings_uses import agree_claims, replacement_claims
-from analysis.report.sections import USES, findings, opened
+from analysis.report.sections import USES, findings, opened, sample_line
 from analysis.report.wording import MOST_NAMES
 from analysis.verdicts import leading_metrics
 
@@ -160,3 +160,30 @@ def test_undefined_favours_share_their_reason():
     ((shown, text),) = favour_claims(table, known)
     assert not shown
     assert text.endswith("(one story): cids (a); cids (b).")
+
+
+def test_trained_method_of_a_further_question_is_named():
+    row = {"source": "ratings", "metric": "cids", "method": "UNO", "trained_on": False}
+    row |= {"p_value": 0.01, "p_adjusted": 0.02, "reason": "", "low": 0.0, "high": 1.0}
+    row |= {"score": 4, "human": 3, "difference": NAN}
+    rows = [row | {"question": q, "value": 1 / ord(q)} for q in "abc"]
+    rows[1]["trained_on"] = rows[2]["trained_on"] = True
+    known = verdicts(*({"question": name} for name in "abc"))
+    (_, first), (shown, trained) = favour_claims(pd.DataFrame(rows), known)
+    assert first.count("trained on it") == 1
+    assert shown
+    assert trained.startswith("Methods declared as trained on a metric: c: cids")
+
+
+def test_first_line_counts_the_stories_that_people_judged():
+    """Metrics score more stories, and degraded copies are of any."""
+    flow = {"source": "ratings", "step": "analysed", "n_annotators": 4, "n_answers": 90}
+    means = {"dimension": "look", "method": ["a", "b"], "n_stories": [9, 8]}
+    tables = {
+        "method_means": pd.DataFrame(means),
+        "prediction_powered": pd.DataFrame({"n_drawn": [10], "n_stories": [500]}),
+        "sanity": pd.DataFrame({"n_stories": [60]}),
+        "sample_flow": pd.DataFrame([flow]),
+    }
+    text = "1 question on 2 methods and 10 stories: 90 ratings by 4 annotators."
+    assert sample_line(tables) == text
