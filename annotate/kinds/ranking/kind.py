@@ -210,7 +210,7 @@ class RankingKind(ChoiceKind):
             letters = shown_letters(row.slot)
             if not _is_order(row.value, letters):
                 yield f"ranking {row.pk}: {row.value} is no order of {letters}"
-            if row.shown != ("" if study.is_imported else letters):
+            if row.shown != letters and not study.is_imported:
                 yield f"ranking {row.pk}: its places are not those of its slot"
 
     def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
