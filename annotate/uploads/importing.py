@@ -68,7 +68,8 @@ def store(task: ImportTask, done: Done, tell: Tell) -> None:
         "outputs": partial(_store_outputs, tell=tell),
         "scores": store_scores,
     }
-    writers.get(task.kind, store_judgements)(task, also=also)
+    judgements: Callable[..., object] = store_judgements
+    writers.get(task.kind, judgements)(task, also=also)
 
 
 def _join(study: Study, task: ImportTask) -> Study:
