@@ -188,8 +188,10 @@ def write_waiting() -> None:
                 _write(row)
         except Exception as error:
             logger.exception("public report %s was not written", row.report_id)
+            # The message of an OSError names folders of the server; its reason does not.
+            reason = error.strerror if isinstance(error, OSError) else str(error)
             own = PublicReport.objects.filter(pk=row.pk)
-            own.update(error=str(error) or type(error).__name__)
+            own.update(error=reason or type(error).__name__)
 
 
 def retry(row: PublicReport) -> None:

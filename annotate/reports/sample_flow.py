@@ -34,7 +34,7 @@ SILENT = sentence("no rating submitted")
 def people_rows(study: Study, moment: Moment) -> Iterator[dict[str, Any]]:
     """Yield how many people were invited, agreed and answered, and why others did not.
 
-    Everybody who is left out counts under one reason. Checks are answers, training is
+    Each person left out counts under one reason. Checks are answers, training is
     not. People count by what they had done at the moment; those with a public link
     count as invited once they join. Imported studies begin with answers.
     """

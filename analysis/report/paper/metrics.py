@@ -34,7 +34,7 @@ from analysis.verdicts import FEW_METHODS
 MOST_METRICS = 24
 # Beside one annotator, of each question, where none is declared.
 MOST_JUDGES = 5
-# Pairwise accuracy, by which metrics are chosen.
+# The pairwise accuracy that ranks metrics.
 STATISTIC = "ppa_half"
 LETTERS = (
     "Values of a column that share a letter are not significantly different at .05 "

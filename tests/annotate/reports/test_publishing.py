@@ -214,6 +214,19 @@ def test_withdrawn_answers_leave_page_and_data(report):
     assert study.reports.count() == 2
 
 
+def test_error_of_the_disk_is_shown_without_folders(report, monkeypatch):
+    publish(report)
+
+    def fill(_row):
+        raise OSError(28, "No space left on device", "/srv/secret/page.html")
+
+    monkeypatch.setattr(publishing, "_write", fill)
+    write_public_data()
+    shown = rob(report.study).get(page(report)).text
+    assert "No space left on device" in shown
+    assert "/srv/secret" not in shown
+
+
 def test_failed_update_is_shown_to_managers_who_can_build_it_again(report, monkeypatch):
     study, address = report.study, publish(report)
     erasing.withdraw(study.annotators.get(name="A02"), answers=True)
