@@ -188,7 +188,7 @@ def write_waiting() -> None:
                 _write(row)
         except Exception as error:
             logger.exception("public report %s was not written", row.report_id)
-            # The message of an OSError names folders of the server; its reason does not.
+            # The message of an OSError names folders of the server.
             reason = error.strerror if isinstance(error, OSError) else str(error)
             own = PublicReport.objects.filter(pk=row.pk)
             own.update(error=reason or type(error).__name__)
