@@ -30,6 +30,19 @@ NUMBERS = f"""() => [...document.querySelectorAll("video")].map((video) => {{
 }})"""
 
 
+# A slow machine: frames are rarely reported, and the right video falls behind.
+SLOW = """
+HTMLVideoElement.prototype.requestVideoFrameCallback = (act) => setTimeout(act, 300);
+let next = 0.5;
+setInterval(() => {
+  const [left, right] = document.querySelectorAll("video");
+  if (!(left?.currentTime > next && right)) return;
+  right.currentTime = 0;
+  next += 0.5;
+}, 50);
+"""
+
+
 def make_reel(folder, clips, *, name="clip.mp4", given=None, times=None) -> Benchmark:
     """Create a benchmark of one story with a video per method."""
     benchmark = Benchmark.objects.create(slug="reel", title="Reel")
@@ -207,6 +220,14 @@ def test_fast_playback_does_not_count_and_progress_survives_a_reload(
     watched(page)
     page.keyboard.press("1")
     saved(page)
+
+
+def test_played_parts_count_when_a_video_falls_behind(page, live_server, tmp_path):
+    page.add_init_script(SLOW)
+    study = make_pair(tmp_path, [TWO_SECONDS, TWO_SECONDS], must_watch=True)
+    start(page, live_server, study)
+    page.wait_for_function("() => document.querySelector('video').ended")
+    watched(page)
 
 
 @pytest.mark.slow

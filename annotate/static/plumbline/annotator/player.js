@@ -54,6 +54,12 @@ export function open(main, host) {
     show(to);
   }
 
+  // Seek all videos to the leading one's frame; what it has played counts as watched.
+  function align() {
+    if (lead) watch(lead.currentTime);
+    goTo(frameNow());
+  }
+
   function settle() {
     const held = document.hidden || alive.some((video) => video.seeking || starves(video));
     for (const video of alive) {
@@ -72,10 +78,9 @@ export function open(main, host) {
   }
 
   function toggle() {
-    const now = frameNow();
     want(!playing);
-    if (!playing) goTo(now); // both stop at the same frame
-    else if (now === total - 1) goTo(0);
+    if (!playing) align(); // both stop at the same frame
+    else if (frameNow() === total - 1) goTo(0);
   }
 
   function step(by) {
@@ -104,7 +109,7 @@ export function open(main, host) {
   function follow(video) {
     if (video.paused || lead.currentTime >= lengthOf(video)) return;
     const late = lead.currentTime - video.currentTime;
-    if (Math.abs(late) > Math.max(FAR, 2 / rateOf(video))) goTo(frameNow());
+    if (Math.abs(late) > Math.max(FAR, 2 / rateOf(video))) align();
     else video.playbackRate = speed * (Math.abs(late) < NEAR ? 1 : 1 + 2 * late);
   }
 
@@ -186,6 +191,7 @@ export function open(main, host) {
   }
 
   function setBroken(video, isBroken) {
+    if (lead) watch(lead.currentTime);
     const now = frameNow();
     video.hidden = isBroken;
     video.nextElementSibling.hidden = !isBroken;
