@@ -23,7 +23,7 @@ from evalcore.formats.file_checks import (
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
-from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
+from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
 from evalcore.video import storing
@@ -241,7 +241,7 @@ def _store(
     shots: Shots,
     renderings: list[FolderRendering],
     prepared: PreparedFiles,
-    films: dict[Path, MediaFile],
+    films: PreparedFiles,
 ) -> OutputImport:
     summary = OutputImport(
         methods=sorted({r.method for r in renderings}),
@@ -249,8 +249,7 @@ def _store(
         pictures=sum(len(r.pictures) for r in renderings),
         videos=sum(r.video is not None for r in renderings),
     )
-    media.store_prepared(prepared.values())
-    storing.store_prepared(films.values())
+    media.store_prepared([*prepared.values(), *films.values()])
     rows = _story_rows(benchmark, shots, {r.story for r in renderings})
     for rendering in renderings:
         story, own_shots = rows[rendering.story]

@@ -8,7 +8,7 @@ constant frame rate, no sound, no metadata). These are made at import or on firs
 """
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -53,12 +53,6 @@ def prepare_video(path: Path) -> MediaFile:
         media_store.place(copy, place)
     video_rendition_path(row)
     return row
-
-
-def store_prepared(videos: Iterable[MediaFile]) -> None:
-    """Store the rows of prepared videos in few queries."""
-    rows = {video.sha256: video for video in videos}
-    MediaFile.objects.bulk_create(rows.values(), batch_size=500, ignore_conflicts=True)
 
 
 def check_video(path: Path) -> None:
