@@ -15,10 +15,7 @@ from functools import cached_property
 from evalcore.metrics.base import Metric
 from evalcore.metrics.encoders.precision import precision
 from evalcore.metrics.weights import (
-    AnyWeights,
-    PackagedWeights,
     WeightsError,
-    file_hash,
     weights_of,
 )
 
@@ -220,7 +217,7 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
         If weights are missing or altered, or no judge is set.
     """
     info = metric.info
-    files = {k: v for one in weights_of(metric) for k, v in _hashes(one).items()}
+    files = {k: v for one in weights_of(metric) for k, v in one.hashes().items()}
     settings, judge = _own(truth, repeat), ""
     prompt_files: Mapping[str, str] = getattr(metric, "prompt_files", {})
     if info.queue == "judge":
@@ -243,15 +240,6 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
         weight_files=files,
         prompt_files=dict(prompt_files),
     )
-
-
-def _hashes(weights: AnyWeights) -> dict[str, str]:
-    """Return the SHA-256 of each file of weights that a metric reads, by its path."""
-    path = weights.need()
-    if isinstance(weights, PackagedWeights) or not weights.files:
-        return {weights.name: weights.digest()}
-    files = weights.found_files(path).items()
-    return {file.path: file_hash(found) for file, found in files if found is not None}
 
 
 def _precision(metric: Metric) -> str:

@@ -23,7 +23,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders import published
 from evalcore.metrics.formulas import sampled
-from evalcore.metrics.weights import AnyWeights
+from evalcore.metrics.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Needs:
     """Packages (by import name) and weights that an encoder needs."""
 
     packages: tuple[str, ...]
-    weights: tuple[AnyWeights, ...]
+    weights: tuple[Weights, ...]
 
 
 ARCFACE = Needs(("onnxruntime",), (published.SCRFD, published.ARCFACE))

@@ -44,7 +44,7 @@ from evalcore.metrics.oneig.alignment import (
     split_profile,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import AnyWeights, missing_requirements
+from evalcore.metrics.weights import Weights, missing_requirements
 
 # Most edits that lower the score.
 MOST: dict[Language, int] = {"en": 100, "zh": 50}
@@ -218,7 +218,7 @@ class OneigText:
         return self.reader.prompt_files
 
     @property
-    def weights(self) -> tuple[AnyWeights, ...]:
+    def weights(self) -> tuple[Weights, ...]:
         """Return the files of its OCR; none with a judge."""
         return () if self.reader.is_judge else OCR
 
