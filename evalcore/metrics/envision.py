@@ -23,7 +23,6 @@ from evalcore.metrics.base import (
     FeatureError,
     Image,
     MetricInfo,
-    MissingRequirements,
     RenderedShot,
     Rendering,
     Scoring,
@@ -36,14 +35,14 @@ from evalcore.metrics.envision_program import (
     program_question,
     why_no_request,
 )
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.llm_judge.checkouts import PromptFile, hashes, missing_prompts
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import (
-    JudgeQuestion,
-    prompt_hashes,
-    prompts,
+from evalcore.metrics.llm_judge.asking import (
+    AskingMetric,
+    JudgeAnswer,
+    Refusal,
+    ask_judge,
 )
+from evalcore.metrics.llm_judge.client import judge_name
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
 from evalcore.metrics.registry import declared
 
@@ -212,7 +211,7 @@ VERSIONS = {PAPER: "1", CODE: "3"}
 TOLD = ("index", "category", "process_type")
 
 
-class EnvisionScore:
+class EnvisionScore(AskingMetric):
     """One part of Envision-Score, with one value per output.
 
     Parameters
@@ -223,12 +222,15 @@ class EnvisionScore:
         Definition to follow; with the suffix `-k3` the judge is asked three times.
     """
 
+    own = ("envision", "rubric")
+
     def __init__(self, part: str, profile: str = PAPER) -> None:
         if part not in PARTS:
             raise ValueError(f"no part {part!r}; known are {', '.join(PARTS)}")
         self.part = part
         self.profile, _mark, trials = profile.partition("-k")
         self.trials = int(trials or TRIALS[self.profile])
+        self.files = [PROMPT_FILE] if self.profile == CODE else []
 
     @property
     def info(self) -> MetricInfo:
@@ -240,19 +242,6 @@ class EnvisionScore:
             version=VERSIONS[self.profile],
             backend=judge_name(),
         )
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        return hashes(self._files) or prompt_hashes("envision", "rubric")
-
-    @property
-    def _files(self) -> list[PromptFile]:
-        return [PROMPT_FILE] if self.profile == CODE else []
-
-    def missing(self) -> MissingRequirements:
-        """Return the missing settings of the judge, and the missing prompt."""
-        return MissingRequirements([*missing_judge(), *missing_prompts(self._files)])
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with a row for each trial in the trace.

@@ -68,12 +68,7 @@ ENDINGS = {
 class ImportOnly:
     """A metric that cannot be computed here, declared so that values can be imported.
 
-    Parameters
-    ----------
-    name
-        Its name in `papers.toml`, which says where values come from, and why.
-    profile
-        Definition of the imported values.
+    `papers.toml` says where values come from, and why.
     """
 
     def __init__(self, name: str, profile: str = "") -> None:

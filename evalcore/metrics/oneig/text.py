@@ -25,14 +25,9 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
-from evalcore.metrics.llm_judge.asking import ask_judge
-from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import (
-    JudgeQuestion,
-    prompt_hashes,
-    prompts,
-)
+from evalcore.metrics.llm_judge.asking import AskingMetric, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.oneig import program
 from evalcore.metrics.oneig.alignment import (
     HAN,
@@ -131,14 +126,15 @@ WantedText = tuple[Image, str]
 EMPTY = "NONE"
 
 
-class TextReader:
+class TextReader(AskingMetric):
     """Reader of the text in pictures, chosen by a profile."""
+
+    own = ("oneig", "text")
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
         who, self.grid = split_profile(profile)
         self.is_judge = who != OCR_ENGINE
-        # Files of the program's checkout that the profile needs.
         self.files = (
             [program.QUESTION_FILE, program.READING_FILE] if who == program.CODE else []
         )
@@ -148,15 +144,10 @@ class TextReader:
         return judge_name() if self.is_judge else "RapidOCR"
 
     def missing(self) -> MissingRequirements:
+        """Return what judge or OCR lack."""
         if self.is_judge:
-            return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
+            return super().missing()
         return missing_requirements(OCR_PACKAGES, OCR)
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        own = prompt_hashes("oneig", "text") if self.is_judge else {}
-        return hashes(self.files) or own
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -215,7 +206,7 @@ class OneigText:
     @property
     def prompt_files(self) -> Mapping[str, str]:
         """Return the SHA-256 of each text that is sent, by its file."""
-        return self.reader.prompt_files
+        return self.reader.prompt_files if self.reader.is_judge else {}
 
     @property
     def weights(self) -> tuple[Weights, ...]:
