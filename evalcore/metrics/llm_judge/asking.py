@@ -15,7 +15,7 @@ from evalcore.metrics.llm_judge.client import (
 )
 from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompt_hashes
 from evalcore.metrics.llm_judge.replies import (
-    CutOffError,
+    CUT_OFF,
     UnusableReplyError,
     excerpt,
     without_thoughts,
@@ -69,20 +69,18 @@ class _Open(Generic[T]):
 
     def again(self, reply: object, attempts: int) -> bool:
         """Change the question for another attempt; return whether one is allowed."""
-        if isinstance(reply, CutOffError):
+        if isinstance(reply, UnusableReplyError) and reply.kind == CUT_OFF:
             self.cut += 1
             more = 2 * self.question.max_tokens
             self.question = replace(self.question, max_tokens=more)
             return self.cut <= DOUBLINGS
-        if isinstance(reply, FeatureError) and not isinstance(
-            reply, UnusableReplyError
-        ):
-            return False
+        if isinstance(reply, FeatureError):
+            if not isinstance(reply, UnusableReplyError):
+                return False
+            attempts = min(attempts, WITHOUT_ANSWER)
         warmer = min(HOTTEST, round(self.question.temperature + WARMER, 6))
         is_new = warmer != self.question.temperature
         self.question = replace(self.question, temperature=warmer)
-        if isinstance(reply, FeatureError):
-            attempts = min(attempts, WITHOUT_ANSWER)
         return is_new and len(self.reasons) - self.cut < attempts
 
 
