@@ -162,7 +162,12 @@ def draw_thumb(source: Path, target: Path) -> None:
     """Draw a small WebP picture of a file that is not stored."""
     with _decoded(read(source)) as picture:
         picture.thumbnail((LONGEST_SIDE["thumb"],) * 2, Image.Resampling.LANCZOS)
-        picture.save(target, "WEBP", quality=90, method=3)
+        save_rendition(picture, target)
+
+
+def save_rendition(picture: Image.Image, path: Path) -> None:
+    """Write a picture in the one format that people see."""
+    picture.save(path, "WEBP", quality=90, method=3)
 
 
 @contextmanager
@@ -311,7 +316,7 @@ def rendition_path(
                 shown = picture
                 shown.thumbnail((side, side), Image.Resampling.LANCZOS)
         with temporary_file(path.parent, "webp") as draft:
-            shown.save(draft, "WEBP", quality=90, method=3)
+            save_rendition(shown, draft)
             media_store.place(draft, path)
     return path
 

@@ -14,7 +14,7 @@ The suffix `-k3` of a profile stands for three trials, and so on up to 99.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -101,28 +101,18 @@ def all_scores(
     return scores
 
 
-@dataclass(frozen=True)
-class Stability:
-    """Mean, bounds and standard deviation over trials."""
-
-    mean: float
-    low: float
-    high: float
-    deviation: float
-
-
-def stability(trials: Sequence[float]) -> Stability:
+def stability(trials: Sequence[float]) -> dict[str, float]:
     """Return how a score varies over trials; the deviation divides by their number.
 
     Source: Envision, equations 4 to 7.
     """
     scores = np.asarray(trials, dtype=np.float64)
-    return Stability(
-        float(scores.mean()),
-        float(scores.min()),
-        float(scores.max()),
-        float(scores.std()),
-    )
+    return {
+        "mean": float(scores.mean()),
+        "low": float(scores.min()),
+        "high": float(scores.max()),
+        "deviation": float(scores.std()),
+    }
 
 
 # Name of each sub-score, and a regular expression for its spellings by judges.
@@ -285,8 +275,8 @@ class EnvisionScore(AskingMetric):
         if not scores:
             raise FeatureError(str(answers[0]))
         spread = stability([trial[self.part] for trial in scores])
-        value = round(spread.mean, 2) if self.profile == CODE else spread.mean
-        trace = {"trials": rows, "usable": len(scores), **asdict(spread)}
+        value = round(spread["mean"], 2) if self.profile == CODE else spread["mean"]
+        trace = {"trials": rows, "usable": len(scores), **spread}
         return Value(value, trace=trace)
 
     def _row(self, number: int, answer: JudgeAnswer[Trial] | Refusal) -> dict[str, Any]:

@@ -7,7 +7,6 @@ constant frame rate, no sound, no metadata). These are made at import or on firs
 `MEDIA_ROOT/video/ab/abcd...-320x192.mp4`, with stills as WebP beside them.
 """
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -159,9 +158,7 @@ def video_still_path(
         side = media.LONGEST_SIDE[rendition]
         picture.thumbnail((side, side), Image.Resampling.LANCZOS)
         with media_store.temporary_file(path.parent, "webp") as draft:
-            buffer = io.BytesIO()
-            picture.save(buffer, "WEBP", quality=90, method=3)
-            draft.write_bytes(buffer.getvalue())
+            media.save_rendition(picture, draft)
             media_store.place(draft, path)
     return path
 

@@ -7,7 +7,7 @@ from analysis.commands.option_values import split_names
 from analysis.problems import InputError, Problem
 from evalcore.formats.score_table import read_sidecar
 from evalcore.formats.story_scripts import GivenByUser
-from evalcore.importing.commands import ImportCommand, short_name, source
+from evalcore.importing.commands import ImportCommand, source
 from evalcore.importing.formats import (
     SCORE_FORMATS,
     TABLE,
@@ -34,12 +34,7 @@ class Command(ImportCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("path", type=source, help="file or folder with the scores")
-        add(
-            "--benchmark",
-            required=True,
-            type=short_name,
-            help="identifier (slug) of the benchmark",
-        )
+        self.add_benchmark(parser)
         how = (
             "format of the input; default: detected from the file name and the first "
             "line"
