@@ -17,7 +17,6 @@ import struct
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
@@ -72,61 +71,38 @@ class UnreadablePictureError(ValueError):
     """The file is not a picture that can be shown; the message says what would be."""
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A picture whose file is written and whose row may not be there yet."""
-
-    sha256: str
-    source_sha256: str
-    bytes: int
-    width: int
-    height: int
-
-
-def prepare_picture(data: bytes) -> Prepared:
-    """Write the file of a picture without its metadata; touches no database."""
+def prepare_picture(data: bytes) -> MediaFile:
+    """Write the file of a picture without its metadata; return its unsaved row."""
     with _decoded(data) as picture:
         return keep_picture(picture, digest(data))
 
 
-def prepare_file(path: Path) -> Prepared:
+def prepare_file(path: Path) -> MediaFile:
     """Write the file of a picture that lies elsewhere, as `prepare_picture` does."""
     return prepare_picture(read(path))
 
 
-def keep_picture(picture: Image.Image, source_sha256: str = "") -> Prepared:
+def keep_picture(picture: Image.Image, source_sha256: str = "") -> MediaFile:
     """Write the file of a picture in memory; without a source it is an original."""
     with _clean(picture) as draft:
         sha256 = file_digest(draft)
-        prepared = Prepared(
-            sha256,
-            source_sha256 or sha256,
-            draft.stat().st_size,
-            picture.width,
-            picture.height,
+        row = MediaFile(
+            sha256=sha256,
+            source_sha256=source_sha256 or sha256,
+            content_type="image/png",
+            extension=EXTENSION,
+            bytes=draft.stat().st_size,
+            width=picture.width,
+            height=picture.height,
         )
         media_store.place(draft, place_of_original(sha256, EXTENSION))
-    return prepared
+    return row
 
 
-def store_prepared(pictures: Iterable[Prepared]) -> None:
-    """Store the rows of prepared pictures, in few queries; the key is `sha256`."""
-    MediaFile.objects.bulk_create(
-        [
-            MediaFile(
-                sha256=picture.sha256,
-                source_sha256=picture.source_sha256,
-                content_type="image/png",
-                extension=EXTENSION,
-                bytes=picture.bytes,
-                width=picture.width,
-                height=picture.height,
-            )
-            for picture in {p.sha256: p for p in pictures}.values()
-        ],
-        batch_size=500,
-        ignore_conflicts=True,
-    )
+def store_prepared(files: Iterable[MediaFile]) -> None:
+    """Store the rows of prepared pictures and videos in few queries."""
+    rows = {row.sha256: row for row in files}
+    MediaFile.objects.bulk_create(rows.values(), batch_size=500, ignore_conflicts=True)
 
 
 def digest(data: bytes) -> str:
@@ -186,7 +162,12 @@ def draw_thumb(source: Path, target: Path) -> None:
     """Draw a small WebP picture of a file that is not stored."""
     with _decoded(read(source)) as picture:
         picture.thumbnail((LONGEST_SIDE["thumb"],) * 2, Image.Resampling.LANCZOS)
-        picture.save(target, "WEBP", quality=90, method=3)
+        save_rendition(picture, target)
+
+
+def save_rendition(picture: Image.Image, path: Path) -> None:
+    """Write a picture in the one format that people see."""
+    picture.save(path, "WEBP", quality=90, method=3)
 
 
 @contextmanager
@@ -335,7 +316,7 @@ def rendition_path(
                 shown = picture
                 shown.thumbnail((side, side), Image.Resampling.LANCZOS)
         with temporary_file(path.parent, "webp") as draft:
-            shown.save(draft, "WEBP", quality=90, method=3)
+            save_rendition(shown, draft)
             media_store.place(draft, path)
     return path
 

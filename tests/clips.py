@@ -27,11 +27,12 @@ def numbered(number: int, size: tuple[int, int] = (96, 64)) -> np.ndarray:
 
 def stored_clip(path: Path) -> "MediaFile":
     """The row of a video, stored as an import does it."""
+    from evalcore import media
     from evalcore.models import MediaFile
     from evalcore.video import storing
 
     row = storing.prepare_video(path)
-    storing.store_prepared([row])
+    media.store_prepared([row])
     return MediaFile.objects.get(pk=row.pk)
 
 

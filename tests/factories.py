@@ -31,11 +31,10 @@ def picture_bytes(label: str, size: tuple[int, int] = (96, 64), fmt="PNG") -> by
 
 
 @cache
-def _cleaned(label: str) -> tuple[media.Prepared, bytes]:
+def _cleaned(label: str) -> tuple[MediaFile, bytes]:
     """A picture and its file in the store; thousands of tests show the same ones."""
     prepared = media.prepare_picture(picture_bytes(label))
-    row = MediaFile(sha256=prepared.sha256, extension=media.EXTENSION)
-    return prepared, media.original_path(row).read_bytes()
+    return prepared, media.original_path(prepared).read_bytes()
 
 
 def store_picture(data: bytes) -> MediaFile:

@@ -133,11 +133,9 @@ def prepare(output: Output, shot: int, path: Path) -> MediaFile:
     try:
         if output.video_id:
             new = storing.prepare_video(path)
-            storing.store_prepared([new])
         else:
-            prepared = media.prepare_file(path)
-            media.store_prepared([prepared])
-            new = MediaFile.objects.get(pk=prepared.sha256)
+            new = media.prepare_file(path)
+        media.store_prepared([new])
     except (media.UnreadablePictureError, UnreadableVideoError) as error:
         text = _("This file cannot be used. Expected: %(what)s.")
         raise ReplacingError(text % {"what": error}) from error

@@ -17,9 +17,9 @@ from annotate.models import Study, Upload
 from annotate.studies.drafting import free_slug
 from annotate.uploads.detecting import columns_of
 from annotate.uploads.names import RefusedUploadError
-from evalcore.formats.story_scripts import ForeignScores
-from evalcore.importing.formats import GivenByUser, guess_scores, read_foreign_scores
-from evalcore.models import Benchmark, Method, Story
+from evalcore.formats.story_scripts import ForeignScores, GivenByUser
+from evalcore.importing.formats import guess_scores, read_foreign_scores
+from evalcore.models import Benchmark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,14 +86,8 @@ class ImportTask:
         form = guess_scores(self.path)
         if form == "table":
             return None
-        stories = Story.objects.filter(benchmark__slug=self.benchmark.slug)
-        return read_foreign_scores(
-            self.path,
-            form,
-            GivenByUser(method=self.method),
-            methods=set(Method.objects.values_list("name", flat=True)),
-            stories=dict(stories.values_list("key", "tags")),
-        )
+        facts = GivenByUser(method=self.method)
+        return read_foreign_scores(self.path, form, facts, self.benchmark)
 
 
 def task_of(upload: Upload, folder: Path) -> ImportTask:

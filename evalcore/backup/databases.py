@@ -14,12 +14,12 @@ from typing import Any
 from django.db import DatabaseError, connection, transaction
 from psycopg.conninfo import make_conninfo
 
+from evalcore.database.base import BESIDE
+
 FILES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 # Where SQLite locks its files (its `PENDING_BYTE` and what follows): with a log of
 # writes (WAL) every open connection holds a shared lock on these bytes.
 FIRST_BYTE, BYTES = 0x40000002, 510
-# SQLite's files beside a database; leftovers would be taken for a new database's.
-BESIDE = ("", "-wal", "-shm", "-journal")
 ACTIVITY = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
     " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -107,6 +107,7 @@ def load(path: Path, aside: Path | None) -> str:
     draft = live.with_name(f"{live.name}.unfinished")
     try:
         shutil.copyfile(path, draft)
+        # Leftovers would be taken for those of the new database.
         for old in (live.with_name(live.name + end) for end in reversed(BESIDE)):
             if old.exists() and aside is not None:
                 kept = str(shutil.move(old, aside / old.name))

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -25,8 +24,7 @@ from evalcore.video.decoding import UnreadableVideoError
 
 # Stored media by method, story and shot number, which is VIDEO for a video.
 VIDEO = 0
-Written = TypeVar("Written")
-PreparedFiles = dict[Path, media.Prepared]
+PreparedFiles = dict[Path, MediaFile]
 StoredMedia = Mapping[tuple[str, str, int], MediaFile]
 # Returns what is expected if another file is stored, else empty; adds notes on
 # assumptions to a list.
@@ -137,16 +135,16 @@ def ignore(_done: int, _of: int) -> None:
 
 def written(
     paths: Iterable[Path],
-    write: Callable[[Path], Written],
+    write: Callable[[Path], MediaFile],
     what: str,
     tell: Callable[[int, int], object] = ignore,
-) -> dict[Path, Written]:
+) -> PreparedFiles:
     """Write files in parallel; the progress bar shows `what` they are.
 
     `tell` is called with the number of files written and of all files.
     """
     listed = list(paths)
-    done: dict[Path, Written] = {}
+    done: PreparedFiles = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bar = tqdm(pool.map(write, listed), total=len(listed), desc=what, disable=None)
         for path, one in zip(listed, bar, strict=True):

@@ -15,7 +15,7 @@ from evalcore.formats.folder_layouts import (
     natural,
     shot_number,
 )
-from evalcore.formats.json_files import refuse
+from evalcore.formats.story_scripts import only
 
 # Known shot numbers of each story.
 Shots = dict[str, set[int]]
@@ -53,27 +53,18 @@ def choose(
     warnings: list[str],
 ) -> list[FoundFolder]:
     """Return the chosen folders; of several timestamps the newest of each story."""
-    chosen_folders = folders
-    for what, wanted in (
-        ("mode", mode),
-        ("language", language.lower().replace("ch", "zh")),
-        ("timestamp", timestamp.replace("-", "_")),
-    ):
-        if wanted:
-            there = sorted({getattr(folder, what) for folder in chosen_folders})
-            if wanted not in there:
-                named = ", ".join(name or "(none)" for name in there) or "none"
-                refuse(f"--{what}", f"one of: {named}", value=wanted)
-            chosen_folders = [
-                folder for folder in chosen_folders if getattr(folder, what) == wanted
-            ]
+    language = language.lower().replace("ch", "zh")
+    folders = only(folders, "mode", mode, lambda f: f.mode)
+    folders = only(folders, "language", language, lambda f: f.language)
+    timestamp = timestamp.replace("-", "_")
+    folders = only(folders, "timestamp", timestamp, lambda f: f.timestamp)
     newest: dict[tuple[str, str, str, str], str] = {}
-    for f in chosen_folders:
+    for f in folders:
         key = f.method, f.mode, f.language, f.story
         newest[key] = max(newest.get(key, ""), f.timestamp)
     chosen = [
         f
-        for f in chosen_folders
+        for f in folders
         if f.timestamp == newest[f.method, f.mode, f.language, f.story]
     ]
     runs: dict[tuple[str, str, str], set[str]] = defaultdict(set)

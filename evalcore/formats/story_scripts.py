@@ -4,12 +4,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.tables import is_name
+from evalcore.formats.json_files import refuse
 
 # Fits the column of a story's key on every database.
 LONGEST_KEY = 200
+Item = TypeVar("Item")
 # Reports what was expected, and where.
 Complain = Callable[[str, str], None]
 
@@ -89,6 +91,32 @@ def check_times(shots: Sequence[ReadShot], complain: Complain) -> None:
             complain("a start not before the previous shot's", what)
         else:
             reached = shot.start
+
+
+@dataclass(frozen=True)
+class GivenByUser:
+    """Facts that the user states because a file does not; empty if not stated."""
+
+    method: str = ""
+    metric: str = ""
+    metric_version: str = ""
+    backend: str = ""
+    mode: str = ""
+    language: str = ""
+    timestamp: str = ""
+
+
+def only(
+    items: Sequence[Item], what: str, wanted: str, name_of: Callable[[Item], str]
+) -> list[Item]:
+    """Return the items that an option names; all of them if it is not given."""
+    if not wanted:
+        return list(items)
+    names = {name_of(one) for one in items}
+    if wanted not in names:
+        there = ", ".join(sorted(name or "(none)" for name in names)) or "none"
+        refuse(f"--{what}", f"one of: {there}", value=wanted)
+    return [one for one in items if name_of(one) == wanted]
 
 
 @dataclass

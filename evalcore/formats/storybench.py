@@ -27,6 +27,7 @@ from evalcore.formats.json_files import (
 from evalcore.formats.story_scripts import (
     ForeignScore,
     ForeignScores,
+    GivenByUser,
     ReadShot,
     ReadStory,
     can_name_a_file,
@@ -182,7 +183,7 @@ BACKEND = "DOVER"
 
 
 def read_dover(
-    path: Path, stories: Collection[str], *, method: str, version: str, backend: str
+    path: Path, stories: Collection[str], facts: GivenByUser
 ) -> ForeignScores:
     """Read a table of perceptual quality: name, aesthetic, technical, overall.
 
@@ -231,11 +232,11 @@ def read_dover(
             contents.scores.append(
                 ForeignScore(
                     metric=metric,
-                    method=method,
+                    method=facts.method,
                     value=value,
                     story=story,
-                    version=version,
-                    backend=backend or BACKEND,
+                    version=facts.metric_version,
+                    backend=facts.backend or BACKEND,
                     file=str(path),
                     line=line,
                     run=path.name,
@@ -248,9 +249,7 @@ def read_dover(
     return contents
 
 
-def read_samples(
-    path: Path, *, method: str, metric: str, version: str, backend: str
-) -> ForeignScores:
+def read_samples(path: Path, facts: GivenByUser) -> ForeignScores:
     """Read `result.txt`: one number per sample of a method's stories."""
     samples: list[float] = []
     problems: Problems[Problem] = Problems()
@@ -268,13 +267,13 @@ def read_samples(
     if problems:
         raise InputError(problems)
     score = ForeignScore(
-        metric=metric,
-        method=method,
+        metric=facts.metric,
+        method=facts.method,
         value=math.fsum(samples) / len(samples),
-        version=version,
-        backend=backend,
+        version=facts.metric_version,
+        backend=facts.backend,
         file=str(path),
-        higher=higher_by_name(metric) is not False,
+        higher=higher_by_name(facts.metric) is not False,
         details={"storybench": {"samples": samples}},
         run=path.name,
     )

@@ -85,6 +85,22 @@ class ImportCommand(BaseCommand):
         """Return a text about files with the address, not the copy's folder."""
         return text.replace(*self.copied) if self.copied[0] else text
 
+    def add_benchmark(self, parser: argparse.ArgumentParser) -> None:
+        """Add the option that names the benchmark to import into."""
+        parser.add_argument(
+            "--benchmark",
+            required=True,
+            type=short_name,
+            help="identifier (slug) of the benchmark",
+        )
+
+    def add_folder(self, parser: argparse.ArgumentParser) -> None:
+        """Add the benchmark and the folder of an export."""
+        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
+        parser.add_argument("folder", type=Path, help="folder for the files")
+        what = "overwrite existing files that differ"
+        parser.add_argument("--replace", action="store_true", help=what)
+
     def add_owner(self, parser: argparse.ArgumentParser) -> None:
         """Add the option that names the benchmark's owner."""
         parser.add_argument(

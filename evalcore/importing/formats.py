@@ -2,10 +2,9 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from analysis.commands.arguments import TABLE as FILES
 from analysis.problems import InputError, Problem
@@ -16,10 +15,11 @@ from evalcore.formats.envision.results import KEYS
 from evalcore.formats.json_files import read_json, read_json_lines, read_text
 from evalcore.formats.oneig import results as oneig_results
 from evalcore.formats.oneig import stories as oneig_stories
-from evalcore.formats.story_scripts import ForeignScores, ReadStory
+from evalcore.formats.story_scripts import ForeignScores, GivenByUser, ReadStory
 from evalcore.formats.vistorybench import results as vistorybench_results
 from evalcore.formats.vistorybench import stories as vistorybench_stories
 from evalcore.formats.vistorybench.results import is_results
+from evalcore.models import Benchmark, Method, Story
 
 # A benchmark's stories, and notes on skipped parts.
 ReadBenchmark = tuple[list[ReadStory], list[str]]
@@ -128,19 +128,6 @@ WITHOUT_METRIC = ("samples",)
 LONGEST_LINE = 100_000
 
 
-@dataclass(frozen=True)
-class GivenByUser:
-    """Facts that the user states because a file does not; empty if not stated."""
-
-    method: str = ""
-    metric: str = ""
-    metric_version: str = ""
-    backend: str = ""
-    mode: str = ""
-    language: str = ""
-    timestamp: str = ""
-
-
 def guess_scores(path: Path) -> str:
     """Return the format of a file or folder; our own table if no other fits."""
     if oneig_results.is_results(path):
@@ -172,30 +159,16 @@ def read_foreign_scores(
     path: Path,
     form: str,
     facts: GivenByUser,
-    *,
-    methods: Collection[str],
-    stories: Mapping[str, Mapping[str, Any]],
+    benchmark: Benchmark,
 ) -> ForeignScores:
-    """Read scores in any format but a table; `stories` has the tags of each story."""
+    """Read scores of a benchmark in any format but a table."""
+    rows = Story.objects.filter(benchmark__slug=benchmark.slug)
+    stories = dict(rows.values_list("key", "tags"))
     if form == "vistorybench":
-        return vistorybench_results.read_results(
-            path,
-            methods,
-            method=facts.method,
-            mode=facts.mode,
-            language=facts.language,
-            timestamp=facts.timestamp,
-        )
+        methods = set(Method.objects.values_list("name", flat=True))
+        return vistorybench_results.read_results(path, methods, facts)
     if form == "oneig":
-        return oneig_results.read_results(
-            path,
-            stories,
-            method=facts.method,
-            language=facts.language,
-            timestamp=facts.timestamp,
-            version=facts.metric_version,
-            backend=facts.backend,
-        )
+        return oneig_results.read_results(path, stories, facts)
     missing = [
         Problem(str(path), f"--{option}: the file does not name it")
         for option, value, formats in (
@@ -206,13 +179,8 @@ def read_foreign_scores(
     ]
     if missing:
         raise InputError(missing)
-    known = {
-        "method": facts.method,
-        "version": facts.metric_version,
-        "backend": facts.backend,
-    }
     if form == "envision":
-        return envision_results.read_results(path, **known)
+        return envision_results.read_results(path, facts)
     if form == "dover":
-        return storybench.read_dover(path, stories, **known)
-    return storybench.read_samples(path, metric=facts.metric, **known)
+        return storybench.read_dover(path, stories, facts)
+    return storybench.read_samples(path, facts)

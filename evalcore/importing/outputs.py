@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from django.db import transaction
 
@@ -23,7 +24,7 @@ from evalcore.formats.file_checks import (
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
-from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
+from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
 from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
 from evalcore.video import storing
@@ -80,37 +81,32 @@ class ReadOutputs:
     left_out: list[BadFile]
 
 
+class OutputOptions(TypedDict, total=False):
+    """Options of an import; without them everything is read as it lies there."""
+
+    method: str  # the method of a folder that is one method's
+    mode: str  # only these outputs; of several times the newest
+    language: str
+    timestamp: str
+    form: str  # a benchmark's own layout (`oneig`), where stored stories do not tell it
+    create_stories: bool
+    skip_unreadable: bool
+
+
 def import_outputs(
     root: Path,
     *,
     benchmark: Benchmark,
-    method: str = "",
-    mode: str = "",
-    language: str = "",
-    timestamp: str = "",
-    form: str = "",
-    create_stories: bool = False,
-    skip_unreadable: bool = False,
     also: Callable[[], object] = bool,
     tell: Callable[[int, int], object] = ignore,
+    **options: Unpack[OutputOptions],
 ) -> OutputImport:
     """Import every rendered story below `root`; a second call changes nothing.
 
-    `form` names a benchmark's own layout (`oneig`), where the stored stories do not
-    tell it. `also` is called at the end of the transaction, `tell` with the number of
-    pictures written and of all, before it.
+    `also` is called at the end of the transaction, `tell` with the number of pictures
+    written and of all, before it.
     """
-    read = read_outputs(
-        root,
-        benchmark=benchmark,
-        method=method,
-        mode=mode,
-        language=language,
-        timestamp=timestamp,
-        form=form,
-        create_stories=create_stories,
-        skip_unreadable=skip_unreadable,
-    )
+    read = read_outputs(root, benchmark=benchmark, **options)
     pictures = (
         path
         for rendering in read.renderings
@@ -138,16 +134,7 @@ def import_outputs(
 
 
 def read_outputs(
-    root: Path,
-    *,
-    benchmark: Benchmark,
-    method: str = "",
-    mode: str = "",
-    language: str = "",
-    timestamp: str = "",
-    form: str = "",
-    create_stories: bool = False,
-    skip_unreadable: bool = False,
+    root: Path, *, benchmark: Benchmark, **options: Unpack[OutputOptions]
 ) -> ReadOutputs:
     """Read and check every rendered story below `root`; store nothing."""
     if not root.is_dir():
@@ -157,13 +144,20 @@ def read_outputs(
     rows = Shot.objects.filter(story__benchmark__slug=benchmark.slug)
     for key, number in rows.values_list("story__key", "number"):
         shots[key].add(number)
+    method = as_name(options.get("method", ""))
     if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
-    method = as_name(method)
+    form = options.get("form", "")
     files = find_folders(root, stories=set(shots), method=method, form=form)
     warnings = files.notes
     problems: Problems[Problem] = Problems()
-    chosen = reading.choose(files.folders, mode, language, timestamp, warnings)
+    chosen = reading.choose(
+        files.folders,
+        options.get("mode", ""),
+        options.get("language", ""),
+        options.get("timestamp", ""),
+        warnings,
+    )
     others = {f.method for f in files.folders} - {f.method for f in chosen}
     methods = {name: at for name, at in files.methods.items() if name not in others}
     found = reading.gather(chosen, problems, warnings)
@@ -181,13 +175,14 @@ def read_outputs(
     stored = _stored(benchmark)
     reading.settle(found, _with_pictures(stored), warnings)
     reading.set_shifts(found, shots, warnings)
-    if create_stories:
+    if options.get("create_stories"):
         reading.add_new_shots(shots, found)
     for rendering in found:
         reading.check_fit(rendering, shots, problems)
     _check_kinds(found, stored, problems)
     bad = check_files(found, stored, warnings)
-    left_out = [one for one in bad if skip_unreadable and one.is_unreadable]
+    may_skip = options.get("skip_unreadable", False)
+    left_out = [one for one in bad if may_skip and one.is_unreadable]
     problems += [one.problem() for one in bad if one not in left_out]
     found = without(found, {one.path for one in left_out}, warnings)
     reading.check_methods(methods, found, [*warnings, *map(str, left_out)], problems)
@@ -241,7 +236,7 @@ def _store(
     shots: Shots,
     renderings: list[FolderRendering],
     prepared: PreparedFiles,
-    films: dict[Path, MediaFile],
+    films: PreparedFiles,
 ) -> OutputImport:
     summary = OutputImport(
         methods=sorted({r.method for r in renderings}),
@@ -249,8 +244,7 @@ def _store(
         pictures=sum(len(r.pictures) for r in renderings),
         videos=sum(r.video is not None for r in renderings),
     )
-    media.store_prepared(prepared.values())
-    storing.store_prepared(films.values())
+    media.store_prepared([*prepared.values(), *films.values()])
     rows = _story_rows(benchmark, shots, {r.story for r in renderings})
     for rendering in renderings:
         story, own_shots = rows[rendering.story]

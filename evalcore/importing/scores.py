@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from django.db import transaction
 
@@ -75,26 +75,29 @@ def table_rows(frame: "pd.DataFrame") -> list[ScoreRow]:
     ]
 
 
+class ScoreOptions(TypedDict, total=False):
+    """Options of an import of scores."""
+
+    create: bool
+    replace: bool
+    lower_is_better: frozenset[str]
+    # Identities from the file beside it, with the hashes of weights.
+    files: Mapping[str, Identity]
+    posted_to: str
+    check_only: bool  # store nothing
+    also: Callable[[], object]  # called at the end of the transaction
+
+
 def import_scores(
     scores: "pd.DataFrame",
     *,
     benchmark: Benchmark,
     file: str,
-    create: bool = False,
-    replace: bool = False,
-    lower_is_better: frozenset[str] = frozenset(),
     metric_version: str = "",
-    files: Mapping[str, Identity] = NO_FILES,
     earlier: Sequence[Problem] = (),
-    posted_to: str = "",
-    check_only: bool = False,
-    also: Callable[[], object] = bool,
+    **options: Unpack[ScoreOptions],
 ) -> ScoreImport:
-    """Store a table of scores that `analysis.reading.inputs` has checked.
-
-    `files` are identities from the file beside it, with the hashes of weights.
-    `check_only` stores nothing; `also` is called at the end of the transaction.
-    """
+    """Store a table of scores that `analysis.reading.inputs` has checked."""
     columns = {"story", "method", "shot", "metric", "score", "higher_is_better"}
     columns |= {*IDENTITY_COLUMNS, "computed_at", LINE}
     rows = [
@@ -108,15 +111,9 @@ def import_scores(
         rows,
         benchmark=benchmark,
         file=file,
-        create=create,
-        replace=replace,
-        lower_is_better=lower_is_better,
-        files=files,
         earlier=earlier,
-        posted_to=posted_to,
         untold=scores.attrs.get(UNTOLD, ()),
-        check_only=check_only,
-        also=also,
+        **options,
     )
 
 
@@ -130,14 +127,14 @@ def import_rows(
     lower_is_better: frozenset[str] = frozenset(),
     files: Mapping[str, Identity] = NO_FILES,
     earlier: Sequence[Problem] = (),
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    of_runs: Mapping[str, Mapping[str, Any]] | None = None,
     once: bool = False,
     posted_to: str = "",
     untold: Collection[str] = (),
     check_only: bool = False,
     also: Callable[[], object] = bool,
 ) -> ScoreImport:
-    """Store rows of scores; see `import_scores`."""
+    """Store rows of scores, and further details of their runs."""
     names = Names(benchmark, create=create)
     problems = Problems(earlier)
     for row in rows:
@@ -188,7 +185,7 @@ def import_rows(
                 benchmark.save()
             if changes:
                 names.add_missing({(row["story"], row["method"]) for row in made})
-                write(names, rows, changes, options or {}, posted_to)
+                write(names, rows, changes, of_runs or {}, posted_to)
                 if replace:
                     directions = {key_of(row)[0]: row["higher"] for row in rows}
                     turn_others(benchmark, directions, posted_to)
@@ -199,16 +196,9 @@ def import_rows(
 
 
 def import_foreign_scores(
-    found: ForeignScores,
-    *,
-    benchmark: Benchmark,
-    files: Mapping[str, Identity] = NO_FILES,
-    create: bool = False,
-    replace: bool = False,
-    check_only: bool = False,
-    also: Callable[[], object] = bool,
+    found: ForeignScores, *, benchmark: Benchmark, **options: Unpack[ScoreOptions]
 ) -> ScoreImport:
-    """Store scores from other programs; see `import_scores`."""
+    """Store scores from other programs."""
     rows: list[ScoreRow] = [
         {
             "story": score.story,
@@ -232,13 +222,9 @@ def import_foreign_scores(
         rows,
         benchmark=benchmark,
         file="",
-        files=files,
-        create=create,
-        replace=replace,
-        options=found.options,
+        of_runs=found.options,
         once=True,
-        check_only=check_only,
-        also=also,
+        **options,
     )
 
 

@@ -58,28 +58,15 @@ class Expected:
 
 @dataclass(frozen=True)
 class Record:
-    """A value that was computed with real weights.
+    """A value that was computed with real weights."""
 
-    Parameters
-    ----------
-    value, reason
-        Mean of its values; None with the reason if none is defined.
-    metric_version
-        Version and profile of the metric.
-    weights
-        SHA-256 of each file, by its path, as in its identity.
-    run
-        Precision, device, versions of packages.
-    date
-        Day of the computation.
-    """
-
-    value: float | None
+    value: float | None  # mean of its values; None with the reason if none is defined
     reason: str
-    metric_version: str
-    weights: Mapping[str, str]
+    metric_version: str  # version and profile
+    weights: Mapping[str, str]  # SHA-256 of each file, by its path, as in its identity
+    # Precision, device, versions of packages.
     run: Mapping[str, str] = field(compare=False)
-    date: str = field(compare=False)
+    date: str = field(compare=False)  # day of the computation
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from evalcore.metrics import registry
 from evalcore.metrics.weights import (
     LOCK,
     VARIABLE,
-    AnyWeights,
     File,
     Weights,
     weights_of,
@@ -37,28 +36,15 @@ fetch() {
 
 @dataclass(frozen=True)
 class Needed:
-    """A file that metrics need, as it is on this machine.
+    """A file that metrics need, as it is on this machine."""
 
-    Parameters
-    ----------
-    weights
-        The file or folder that it belongs to.
-    file
-        The published file.
-    metrics
-        Names of the metrics that need it.
-    state
-        Whether it is here; `wrong` if its size, or its hash if that was asked for, is
-        not the published one.
-    fault
-        What is wrong.
-    """
-
-    weights: AnyWeights
+    weights: Weights  # the file or folder that it belongs to
     file: File
-    metrics: tuple[str, ...]
+    metrics: tuple[str, ...]  # names of the metrics that need it
+    # Whether it is here; `wrong` if its size, or its hash if that was asked for, is not
+    # the published one.
     state: State
-    fault: str = ""
+    fault: str = ""  # what is wrong
 
     @property
     def name(self) -> str:
@@ -73,22 +59,18 @@ class Needed:
     @property
     def source(self) -> str:
         """Return the address without the file's name, or the package or archive."""
-        if isinstance(self.weights, Weights):
-            return self.file.url.rpartition("/")[0] or "in archives, see --script"
-        return f"in the package {self.weights.package}"
+        if self.weights.package:
+            return f"in the package {self.weights.package}"
+        return self.file.url.rpartition("/")[0] or "in archives, see --script"
 
 
 def needed(names: Sequence[str], *, hashed: bool = False) -> list[Needed]:
     """Return the files that metrics need, each once.
 
-    Parameters
-    ----------
-    names
-        Names of metrics, with or without a profile.
-    hashed
-        Whether to compare hashes, which reads the files; otherwise only sizes.
+    `names`: names of metrics, with or without a profile. `hashed`: whether to compare
+    hashes, which reads the files; otherwise only sizes.
     """
-    users: dict[AnyWeights, list[str]] = {}
+    users: dict[Weights, list[str]] = {}
     for name in names:
         for weights in weights_of(registry.load(name)):
             users.setdefault(weights, []).append(name)
@@ -99,7 +81,7 @@ def needed(names: Sequence[str], *, hashed: bool = False) -> list[Needed]:
     ]
 
 
-def _state(weights: AnyWeights, file: File, hashed: bool) -> tuple[State, str]:
+def _state(weights: Weights, file: File, hashed: bool) -> tuple[State, str]:
     path = weights.find()
     found = path and weights.found_files(path)[file]
     if path is None or found is None:
@@ -129,7 +111,7 @@ class Fetches:
         return f"{'' if all(sizes) else '≥ '}{readable_size(sum(sizes))}"
 
     @property
-    def groups(self) -> list[tuple[AnyWeights, list[Needed]]]:
+    def groups(self) -> list[tuple[Weights, list[Needed]]]:
         """Return the files by what they belong to."""
         return [
             (weights, list(group))
@@ -142,7 +124,7 @@ def fetches(names: Sequence[str]) -> Fetches:
 
     `names`: names of metrics, with or without a profile.
     """
-    files = [one for one in needed(names) if isinstance(one.weights, Weights)]
+    files = [one for one in needed(names) if not one.weights.package]
     return Fetches(tuple(one for one in files if one.state != "here"))
 
 
@@ -165,15 +147,14 @@ def script(files: Sequence[Needed]) -> str:
 
     Files inside packages are left out: installing the package brings them.
     """
-    own = [one for one in files if isinstance(one.weights, Weights)]
+    own = [one for one in files if not one.weights.package]
     return "".join([HEAD, *_fetching(own), *_checking([one.file for one in own])])
 
 
 def _fetching(files: Sequence[Needed]) -> Iterator[str]:
     licences: dict[Weights, list[File]] = {}
     for one in files:
-        if isinstance(one.weights, Weights):
-            licences.setdefault(one.weights, []).append(one.file)
+        licences.setdefault(one.weights, []).append(one.file)
     for weights, own in licences.items():
         yield f"\n# {weights.path}; licence: {weights.licence}\n"
         if weights.steps:

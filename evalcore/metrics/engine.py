@@ -63,14 +63,6 @@ class Outcome:
 
 
 @dataclass
-class EncoderCounts:
-    """Counts of requested, stored and encoded items of one encoder."""
-
-    asked: Counter[str] = field(default_factory=Counter)
-    encoded: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass
 class _Active:
     job: MetricJob
     ask: Ask
@@ -148,7 +140,7 @@ class Engine:
         self.threads = threads or os.cpu_count() or 1
         self.window = window
         self.on_batch = on_batch
-        self.counts = EncoderCounts()
+        self.asked: Counter[str] = Counter()  # items requested of each encoder
 
     def run(self, jobs: Iterable[MetricJob]) -> Iterator[Outcome]:
         """Run the jobs, and yield the outcome of each as soon as it is known."""
@@ -216,7 +208,7 @@ class Engine:
             one.known |= {
                 k: unstored[name, k] for k in one.items if (name, k) in unstored
             }
-            self.counts.asked[name] += len(one.items)
+            self.asked[name] += len(one.items)
         return wanted
 
     def _encode(self, one: _Wanted, unstored: _Unstored) -> None:
@@ -235,7 +227,6 @@ class Engine:
                 unstored.update(
                     ((one.encoder.id, k), f) for k, f in good.items() if k not in kept
                 )
-                self.counts.encoded[one.encoder.id] += len(good)
                 self.on_batch()
 
 

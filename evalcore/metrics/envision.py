@@ -14,7 +14,7 @@ The suffix `-k3` of a profile stands for three trials, and so on up to 99.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from evalcore.metrics.base import (
     FeatureError,
     Image,
     MetricInfo,
-    MissingRequirements,
     RenderedShot,
     Rendering,
     Scoring,
@@ -36,14 +35,14 @@ from evalcore.metrics.envision_program import (
     program_question,
     why_no_request,
 )
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.llm_judge.checkouts import PromptFile, hashes, missing_prompts
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import (
-    JudgeQuestion,
-    prompt_hashes,
-    prompts,
+from evalcore.metrics.llm_judge.asking import (
+    AskingMetric,
+    JudgeAnswer,
+    Refusal,
+    ask_judge,
 )
+from evalcore.metrics.llm_judge.client import judge_name
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
 from evalcore.metrics.registry import declared
 
@@ -102,28 +101,18 @@ def all_scores(
     return scores
 
 
-@dataclass(frozen=True)
-class Stability:
-    """Mean, bounds and standard deviation over trials."""
-
-    mean: float
-    low: float
-    high: float
-    deviation: float
-
-
-def stability(trials: Sequence[float]) -> Stability:
+def stability(trials: Sequence[float]) -> dict[str, float]:
     """Return how a score varies over trials; the deviation divides by their number.
 
     Source: Envision, equations 4 to 7.
     """
     scores = np.asarray(trials, dtype=np.float64)
-    return Stability(
-        float(scores.mean()),
-        float(scores.min()),
-        float(scores.max()),
-        float(scores.std()),
-    )
+    return {
+        "mean": float(scores.mean()),
+        "low": float(scores.min()),
+        "high": float(scores.max()),
+        "deviation": float(scores.std()),
+    }
 
 
 # Name of each sub-score, and a regular expression for its spellings by judges.
@@ -212,7 +201,7 @@ VERSIONS = {PAPER: "1", CODE: "3"}
 TOLD = ("index", "category", "process_type")
 
 
-class EnvisionScore:
+class EnvisionScore(AskingMetric):
     """One part of Envision-Score, with one value per output.
 
     Parameters
@@ -223,12 +212,15 @@ class EnvisionScore:
         Definition to follow; with the suffix `-k3` the judge is asked three times.
     """
 
+    own = ("envision", "rubric")
+
     def __init__(self, part: str, profile: str = PAPER) -> None:
         if part not in PARTS:
             raise ValueError(f"no part {part!r}; known are {', '.join(PARTS)}")
         self.part = part
         self.profile, _mark, trials = profile.partition("-k")
         self.trials = int(trials or TRIALS[self.profile])
+        self.files = [PROMPT_FILE] if self.profile == CODE else []
 
     @property
     def info(self) -> MetricInfo:
@@ -240,19 +232,6 @@ class EnvisionScore:
             version=VERSIONS[self.profile],
             backend=judge_name(),
         )
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        return hashes(self._files) or prompt_hashes("envision", "rubric")
-
-    @property
-    def _files(self) -> list[PromptFile]:
-        return [PROMPT_FILE] if self.profile == CODE else []
-
-    def missing(self) -> MissingRequirements:
-        """Return the missing settings of the judge, and the missing prompt."""
-        return MissingRequirements([*missing_judge(), *missing_prompts(self._files)])
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with a row for each trial in the trace.
@@ -296,8 +275,8 @@ class EnvisionScore:
         if not scores:
             raise FeatureError(str(answers[0]))
         spread = stability([trial[self.part] for trial in scores])
-        value = round(spread.mean, 2) if self.profile == CODE else spread.mean
-        trace = {"trials": rows, "usable": len(scores), **asdict(spread)}
+        value = round(spread["mean"], 2) if self.profile == CODE else spread["mean"]
+        trace = {"trials": rows, "usable": len(scores), **spread}
         return Value(value, trace=trace)
 
     def _row(self, number: int, answer: JudgeAnswer[Trial] | Refusal) -> dict[str, Any]:

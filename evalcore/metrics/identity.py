@@ -15,10 +15,7 @@ from functools import cached_property
 from evalcore.metrics.base import Metric
 from evalcore.metrics.encoders.precision import precision
 from evalcore.metrics.weights import (
-    AnyWeights,
-    PackagedWeights,
     WeightsError,
-    file_hash,
     weights_of,
 )
 
@@ -41,41 +38,20 @@ class Identity:
 
     An empty text may also mean that it is unknown: values that were imported, or
     computed before identities were stored, do not tell their weights.
-
-    Parameters
-    ----------
-    metric
-        Name of the metric.
-    metric_version
-        Its version, which changes whenever its values would change.
-    profile
-        The definition it follows where paper and program differ.
-    backend
-        Name of the network or judge.
-    weights
-        Fingerprint of the files with weights, of 8 hexadecimal digits.
-    precision
-        Number format of its networks, `fp32` or `bf16`.
-    judge
-        Name under which a judge was asked.
-    judge_version
-        Name under which the judge answered; known only afterwards.
-    settings
-        Further settings as `key=value; ...`: those of the judge, a fingerprint of the
-        prompts, the method with the true outputs, the number of a repetition.
-    weight_files, prompt_files
-        SHA-256 of each file, by its path; not part of a comparison.
     """
 
     metric: str
-    metric_version: str = ""
-    profile: str = ""
-    backend: str = ""
-    weights: str = ""
-    precision: str = ""
-    judge: str = ""
-    judge_version: str = ""
+    metric_version: str = ""  # changes whenever its values would change
+    profile: str = ""  # the definition it follows where paper and program differ
+    backend: str = ""  # name of the network or judge
+    weights: str = ""  # fingerprint of the files with weights, of 8 hexadecimal digits
+    precision: str = ""  # number format of its networks, `fp32` or `bf16`
+    judge: str = ""  # name under which a judge was asked
+    judge_version: str = ""  # name under which it answered; known only afterwards
+    # Further settings as `key=value; ...`: those of the judge, a fingerprint of the
+    # prompts, the method with the true outputs, the number of a repetition.
     settings: str = ""
+    # SHA-256 of each file, by its path.
     weight_files: Mapping[str, str] = field(default_factory=dict, compare=False)
     prompt_files: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -203,24 +179,16 @@ def fingerprint_of(files: Mapping[str, str]) -> str:
 def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identity:
     """Return the identity of the values that a metric would compute here and now.
 
-    Parameters
-    ----------
-    metric
-        A metric that lacks nothing on this machine. It may have `weights`;
-        `prompt_files`, the SHA-256 of each text for a judge by its file; and `exact`,
-        whether its networks never round to bf16.
-    truth
-        The method with the true outputs, for metrics that compare with them.
-    repeat
-        Number of an independent repetition of a judge's answers; empty for the first.
-
-    Raises
-    ------
-    FatalError
-        If weights are missing or altered, or no judge is set.
+    A metric may have `weights`; `prompt_files`, the SHA-256 of each text for a judge by
+    its file; and `exact`, whether its networks never round to bf16. `truth`: the method
+    with the true outputs. `repeat`: number of an independent repetition of a judge's
+    answers. FatalError if weights are missing or altered, or no judge is set.
     """
     info = metric.info
-    files = {k: v for one in weights_of(metric) for k, v in _hashes(one).items()}
+    files = {k: v for one in weights_of(metric) for k, v in one.hashes().items()}
+    number_format = ""
+    if files:
+        number_format = "fp32" if getattr(metric, "exact", False) else precision()
     settings, judge = _own(truth, repeat), ""
     prompt_files: Mapping[str, str] = getattr(metric, "prompt_files", {})
     if info.queue == "judge":
@@ -237,26 +205,12 @@ def identity_of(metric: Metric, *, truth: str = "", repeat: str = "") -> Identit
         info.profile,
         info.backend,
         weights=fingerprint_of(files),
-        precision=_precision(metric) if files else "",
+        precision=number_format,
         judge=judge,
         settings=write_settings(settings),
         weight_files=files,
         prompt_files=dict(prompt_files),
     )
-
-
-def _hashes(weights: AnyWeights) -> dict[str, str]:
-    """Return the SHA-256 of each file of weights that a metric reads, by its path."""
-    path = weights.need()
-    if isinstance(weights, PackagedWeights) or not weights.files:
-        return {weights.name: weights.digest()}
-    files = weights.found_files(path).items()
-    return {file.path: file_hash(found) for file, found in files if found is not None}
-
-
-def _precision(metric: Metric) -> str:
-    """Return the precision in force; `exact` metrics never round to bf16."""
-    return "fp32" if getattr(metric, "exact", False) else precision()
 
 
 _read: dict[str, str] = {}

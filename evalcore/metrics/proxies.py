@@ -13,8 +13,11 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.encoders import faces
-from evalcore.metrics.encoders.published import MOBILENET
+from evalcore.metrics.encoders.published import (
+    DLIB_NETWORK,
+    DLIB_POINTS,
+    MOBILENET,
+)
 from evalcore.metrics.formulas import consistency, mean_cosine
 from evalcore.metrics.weights import requires
 
@@ -37,8 +40,8 @@ class FaceConsistency:
     )
     exact = True  # its networks never round to bf16
 
-    weights = faces.DLIB.weights
-    missing = requires(faces.DLIB.packages, weights)
+    weights = (DLIB_POINTS, DLIB_NETWORK)
+    missing = requires(("dlib",), weights)
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -26,14 +26,19 @@ from evalcore.metrics.weights import WeightsError
 
 PAPERS = Path(__file__).with_name("papers.toml")
 # Keys for the construction of a metric; the others are those of `MetricInfo`.
-MAKING = {"class", "arguments", "profiles", "ending", "import_only", "differs"}
+MAKING = {"class", "arguments", "profiles", "ending", "import_only", "differs", "like"}
 UNBOUNDED = "none"  # TOML has no null
 
 
 @cache
 def declarations() -> dict[str, dict[str, Any]]:
     """Return the declarations by the metrics' names."""
-    return tomllib.loads(PAPERS.read_text("utf-8"))
+    found: dict[str, dict[str, Any]] = {}
+    for family, metrics in tomllib.loads(PAPERS.read_text("utf-8")).items():
+        for name, said in metrics.items():
+            shared = found[said["like"]] if "like" in said else {"family": family}
+            found[name] = shared | said
+    return found
 
 
 def declared(name: str, profile: str = "", **other: Any) -> MetricInfo:
@@ -63,12 +68,7 @@ ENDINGS = {
 class ImportOnly:
     """A metric that cannot be computed here, declared so that values can be imported.
 
-    Parameters
-    ----------
-    name
-        Its name in `papers.toml`, which says where values come from, and why.
-    profile
-        Definition of the imported values.
+    `papers.toml` says where values come from, and why.
     """
 
     def __init__(self, name: str, profile: str = "") -> None:

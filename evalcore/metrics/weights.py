@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -42,27 +42,15 @@ class WeightsError(FatalError):
 
 @dataclass(frozen=True)
 class File:
-    """A file as its authors published it.
+    """A file as its authors published it."""
 
-    Parameters
-    ----------
-    path
-        Its place below the folder of weights, or of its package.
-    url
-        Its address, with a pinned revision where the publisher has revisions; empty if
-        it comes with a package or an archive.
-    sha256
-        Its hash, or the first digits of it; empty if none is published.
-    size
-        Its length in bytes; 0 if unknown.
-    also
-        Hashes of other publications of the same weights, which are as good.
-    """
-
-    path: str
+    path: str  # its place below the folder of weights, or of its package
+    # Its address, with a pinned revision where the publisher has revisions; empty if it
+    # comes with a package or an archive.
     url: str = ""
-    sha256: str = ""
-    size: int = 0
+    sha256: str = ""  # its hash, or the first digits of it; empty if none is published
+    size: int = 0  # its length in bytes; 0 if unknown
+    # Hashes of other publications of the same weights, which are as good.
     also: tuple[str, ...] = ()
 
     def fault(self, path: Path, place: Path) -> str:
@@ -86,36 +74,25 @@ class File:
 
 @dataclass(frozen=True)
 class Weights:
-    """A file with weights, or a folder with a network's files.
+    """A file with weights, or a folder with a network's files."""
 
-    Parameters
-    ----------
-    path
-        Place of the file or folder below the folder of weights.
-    licence
-        Licence of its authors.
-    files
-        The published files: one, or those of the folder that are read. Other files in
-        the folder do not count.
-    hub, revision
-        Its repository on the hub, if the hub serves it, and the published revision.
-    hub_file
-        Its name in that repository; for a folder, the file that shows it is complete.
-    steps
-        Shell commands that fill the folder of weights where no file is published alone.
-    """
-
-    path: str
+    path: str  # its place below the folder of weights, or of its package
     licence: str
+    # The published files: one, or those of a folder that are read.
     files: tuple[File, ...] = ()
+    # Its repository on the hub, the published revision, and its name there; for a
+    # folder, the file that shows it is complete.
     hub: str = ""
     revision: str = ""
     hub_file: str = ""
+    # Shell commands that fill the folder of weights where no file is published alone.
     steps: str = ""
+    nested: str = ""  # another place where an archive often puts it
+    package: str = ""  # import name of the package that has it, which is never imported
 
     @property
     def name(self) -> str:
-        return self.path
+        return f"{self.package}/{self.path}" if self.package else self.path
 
     @property
     def is_folder(self) -> bool:
@@ -123,9 +100,12 @@ class Weights:
 
     def find(self) -> Path | None:
         """Return the file or folder; None if it is not on this machine."""
+        if self.package:
+            path = _below(self.package, self.path)
+            return path if path is not None and path.is_file() else None
         folder = os.environ.get(VARIABLE, "").strip()
-        if folder:
-            path = Path(folder) / self.path
+        for place in filter(None, (self.path, self.nested)) if folder else ():
+            path = Path(folder) / place
             shows = path / self.hub_file if self.is_folder else path
             if shows.is_file():
                 return path
@@ -151,7 +131,9 @@ class Weights:
             if found is None:
                 raise WeightsError(f"{path} lacks {Path(file.path).name} ({HOW})")
             if fault := file.fault(found, self.place(path)):
-                raise WeightsError(f"{fault}; get it again: {HOW}")
+                again = "install the package" if self.package else "get it"
+                how = self.lack if self.package else HOW
+                raise WeightsError(f"{fault}; {again} again: {how}")
         return path
 
     def found_files(self, path: Path) -> dict[File, Path | None]:
@@ -164,80 +146,39 @@ class Weights:
         }
         return {file: one if one.is_file() else None for file, one in places.items()}
 
+    def hashes(self) -> dict[str, str]:
+        """Return the SHA-256 of each file that is read, by its path."""
+        path = self.need()
+        if self.package or not self.files:
+            return {self.name: file_hash(path)}
+        found = self.found_files(path).items()
+        return {file.path: file_hash(one) for file, one in found if one is not None}
+
     def digest(self) -> str:
         """Return the SHA-256 of the file, or over the folder's files that are read."""
-        path = self.need()
-        if not (self.is_folder and self.files):
-            return file_hash(path)
-        return _combined(
-            {file.path: one for file, one in self.found_files(path).items() if one}
-        )
+        hashes = self.hashes()
+        if not self.is_folder:
+            return next(iter(hashes.values()))
+        whole = hashlib.sha256()
+        for path, sha256 in sorted(hashes.items()):
+            whole.update(f"{Path(path).name} {sha256}\n".encode())
+        return whole.hexdigest()
 
     def place(self, path: Path) -> Path:
         """Return the folder with the hashes of first uses: that of the weights."""
         folder = os.environ.get(VARIABLE, "").strip()
-        return Path(folder) if folder else path.parent
+        return Path(folder) if folder and not self.package else path.parent
 
     @property
     def lack(self) -> MissingRequirement:
-        return MissingRequirement(self.path, HOW, self.licence)
+        what = f"package {self.package}" if self.package else self.path
+        how = "make metrics" if self.package else HOW
+        return MissingRequirement(what, how, self.licence)
 
 
-@dataclass(frozen=True)
-class PackagedWeights:
-    """Weights inside an installed package."""
-
-    package: str  # import name of the package, which is never imported
-    path: str  # path below the package's folder
-    licence: str
-    sha256: str = ""
-    size: int = 0
-
-    @property
-    def files(self) -> tuple[File, ...]:
-        return (File(self.path, sha256=self.sha256, size=self.size),)
-
-    @property
-    def name(self) -> str:
-        return f"{self.package}/{self.path}"
-
-    def find(self) -> Path | None:
-        path = _below(self.package, self.path)
-        return path if path is not None and path.is_file() else None
-
-    def need(self) -> Path:
-        path = self.find()
-        if path is None:
-            raise WeightsError(f"not here: {self.lack}")
-        if fault := self.files[0].fault(path, self.place(path)):
-            raise WeightsError(f"{fault}; install the package again: {self.lack}")
-        return path
-
-    def found_files(self, path: Path) -> dict[File, Path | None]:
-        """Return its file with its place here."""
-        return {self.files[0]: path}
-
-    def place(self, path: Path) -> Path:
-        """Return its folder."""
-        return path.parent
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the file."""
-        return file_hash(self.need())
-
-    @property
-    def lack(self) -> MissingRequirement:
-        return MissingRequirement(
-            f"package {self.package}", "make metrics", self.licence
-        )
-
-
-AnyWeights = Weights | PackagedWeights
-
-
-def weights_of(metric: object) -> tuple[AnyWeights, ...]:
+def weights_of(metric: object) -> tuple[Weights, ...]:
     """Return the files that a metric reads; none for formulas and judges."""
-    found: tuple[AnyWeights, ...] = getattr(metric, "weights", ())
+    found: tuple[Weights, ...] = getattr(metric, "weights", ())
     return found
 
 
@@ -245,7 +186,7 @@ def weights_of(metric: object) -> tuple[AnyWeights, ...]:
 
 
 def missing_requirements(
-    packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()
+    packages: Iterable[str] = (), weights: Iterable[Weights] = ()
 ) -> MissingRequirements:
     """Return the missing packages and weights, and how to obtain them."""
     absent = [name for name in packages if not _is_installed(name)]
@@ -261,7 +202,7 @@ def missing_requirements(
 
 
 def requires(
-    packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()
+    packages: Iterable[str] = (), weights: Iterable[Weights] = ()
 ) -> "staticmethod[[], MissingRequirements]":
     """Return a `missing` method for a metric with fixed requirements."""
     return staticmethod(partial(missing_requirements, packages, weights))
@@ -316,22 +257,11 @@ def _hash_of(path: str, size: int, changed_ns: int) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of a folder's content; cached."""
-    if path.is_dir():
-        own = (p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
-        return _combined({p.name: p for p in own if p.suffix != ".md"})
+    """Return the SHA-256 of a file; cached."""
     status = path.stat()
     return _hash_of(str(path.resolve()), status.st_size, status.st_mtime_ns)
 
 
-def _combined(files: Mapping[str, Path]) -> str:
-    """Return one hash over several files and their names."""
-    whole = hashlib.sha256()
-    for name, path in sorted(files.items()):
-        whole.update(f"{Path(name).name} {file_hash(path)}\n".encode())
-    return whole.hexdigest()
-
-
-def fingerprint(*weights: AnyWeights) -> str:
+def fingerprint(*weights: Weights) -> str:
     """Return paths and first hash digits of weights, for encoders' ids."""
     return ", ".join(f"{one.path} {one.digest()[:16]}" for one in weights)

@@ -1,18 +1,20 @@
 """Computations and imports of scores, the chunks that workers take, and workers."""
 
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from evalcore.models.benchmarks import Benchmark
-from evalcore.models.columns import holds, known
+from evalcore.models.columns import known
 from evalcore.models.outputs import Method
 
 POSTED_TO = (
     "The study whose own score this is, by its short name; empty: the benchmark's, "
     "which every study over it reads."
 )
+# Of a chunk; a run may also be deleted.
+STATES = ["queued", "running", "done", "failed", "stopped"]
 
 
 class MetricRun(models.Model):
@@ -65,19 +67,7 @@ class MetricRun(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            holds(
-                "metric_run_state_known",
-                Q(
-                    state__in=[
-                        "queued",
-                        "running",
-                        "done",
-                        "failed",
-                        "stopped",
-                        "deleted",
-                    ]
-                ),
-            ),
+            known("metric_run_state_known", state=[*STATES, "deleted"]),
             known("metric_run_source_known", source=["computed", "imported", "asked"]),
         ]
 
@@ -139,10 +129,7 @@ class MetricChunk(models.Model):
             models.Index(fields=["state", "queue"], name="chunk_by_state_and_queue"),
         ]
         constraints = [
-            holds(
-                "metric_chunk_state_known",
-                Q(state__in=["queued", "running", "done", "failed", "stopped"]),
-            ),
+            known("metric_chunk_state_known", state=STATES),
             known("metric_chunk_queue_known", queue=["cpu", "gpu", "judge"]),
         ]
 

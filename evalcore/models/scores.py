@@ -40,24 +40,29 @@ class ScoreIdentity(models.Model):
         ordering = ["metric", "pk"]
 
 
-def _identity() -> "models.ForeignKey[ScoreIdentity | None]":
-    return models.ForeignKey(
+class MadeBy(models.Model):
+    """Columns that name a metric and what made its value."""
+
+    metric = models.CharField(max_length=100)
+    metric_version = models.CharField(max_length=300, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    identity = models.ForeignKey(
         ScoreIdentity,
         on_delete=models.PROTECT,
         null=True,
         db_index=False,
         related_name="+",
     )
-
-
-def _judge_version() -> "models.CharField[str, str]":
-    return models.CharField(
+    judge_version = models.CharField(
         max_length=200,
         blank=True,
         default="",
         db_default="",
         help_text="Name under which the judge answered.",
     )
+
+    class Meta:
+        abstract = True
 
 
 def _one_per_subject(what: str, *scope: str) -> list[models.BaseConstraint]:
@@ -89,7 +94,7 @@ class SharedScoreManager(models.Manager["MetricScore"]):
         return super().get_queryset().filter(posted_to="")
 
 
-class MetricScore(models.Model):
+class MetricScore(MadeBy):
     """The value of a metric for a method, an output, or a shot of an output.
 
     Without story it is a method-level value (a published table); without shot it
@@ -111,11 +116,6 @@ class MetricScore(models.Model):
     shot = models.ForeignKey(
         Shot, on_delete=models.CASCADE, null=True, blank=True, related_name="scores"
     )
-    metric = models.CharField(max_length=100)
-    metric_version = models.CharField(max_length=300, blank=True)
-    backend = models.CharField(max_length=100, blank=True)
-    identity = _identity()
-    judge_version = _judge_version()
     higher_is_better = models.BooleanField(default=True)
     value = models.FloatField()
     computed_at = models.DateTimeField(
@@ -144,7 +144,7 @@ class MetricScore(models.Model):
         ]
 
 
-class MetricAbsence(models.Model):
+class MetricAbsence(MadeBy):
     """The reason for a missing value of a metric.
 
     It stands where a score would stand, so that it is not computed in vain again. What
@@ -165,11 +165,6 @@ class MetricAbsence(models.Model):
     shot = models.ForeignKey(
         Shot, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
-    metric = models.CharField(max_length=100)
-    metric_version = models.CharField(max_length=300, blank=True)
-    backend = models.CharField(max_length=100, blank=True)
-    identity = _identity()
-    judge_version = _judge_version()
     reason = models.TextField()
     details = models.JSONField(
         null=True, blank=True, help_text="What led to it: refused answers."
@@ -183,7 +178,7 @@ class MetricAbsence(models.Model):
         constraints = _one_per_subject("absence")
 
 
-class TwinScore(models.Model):
+class TwinScore(MadeBy):
     """The value of a metric for a degraded copy, and that of its original.
 
     Both are computed together, so that the same program has seen them. Values of shots
@@ -192,11 +187,6 @@ class TwinScore(models.Model):
 
     # Without a reverse name, as scores have none to degraded copies.
     twin = models.ForeignKey(Output, on_delete=models.CASCADE, related_name="+")
-    metric = models.CharField(max_length=100)
-    metric_version = models.CharField(max_length=300, blank=True)
-    backend = models.CharField(max_length=100, blank=True)
-    identity = _identity()
-    judge_version = _judge_version()
     value = models.FloatField()
     original = models.FloatField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -29,7 +29,6 @@ from evalcore.perturbations.arranging import (
     segments_of,
 )
 from evalcore.perturbations.degrading import ImpossibleDegradationError
-from evalcore.video import storing
 from evalcore.video.decoding import UnreadableVideoError
 
 Degradation = Output.Degradation
@@ -47,7 +46,7 @@ class PreparedPerturbation:
     degradation: str
     seed: int
     pictures: Mapping[int, str]
-    drawn: tuple[media.Prepared, ...]
+    drawn: tuple[MediaFile, ...]
     video: MediaFile | None = None
     parts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
@@ -183,8 +182,8 @@ def store_perturbation(perturbation: PreparedPerturbation) -> Output:
     """Store a prepared degraded copy and return it; an existing one stays."""
     original = perturbation.output
     with transaction.atomic():
-        media.store_prepared(perturbation.drawn)
-        storing.store_prepared([perturbation.video] if perturbation.video else [])
+        video = [perturbation.video] if perturbation.video else []
+        media.store_prepared([*perturbation.drawn, *video])
         row, created = Output.twins.get_or_create(
             twin_of=original,
             degradation=perturbation.degradation,
@@ -279,9 +278,9 @@ def _size(picture: MediaFile) -> tuple[int, int]:
 
 def _draw(
     output: Output, pictures: Pictures, alterations: Mapping[int, Alteration]
-) -> dict[int, media.Prepared]:
+) -> dict[int, MediaFile]:
 
-    def draw(number: int) -> media.Prepared | Problem:
+    def draw(number: int) -> MediaFile | Problem:
         picture_row = pictures[number]
         try:
             with media.stored_picture(picture_row) as picture:

@@ -36,12 +36,6 @@ class Sensitivity:
     mean_original: float
     mean_twin: float
 
-    @property
-    def share(self) -> float:
-        """Return the share of defined pairs in which the original scored better."""
-        defined = self.better + self.alike + self.worse
-        return self.better / defined if defined else math.nan
-
 
 def sensitivities(
     benchmark: Benchmark, metrics: Mapping[str, Metric]

@@ -120,7 +120,7 @@ class ChunkWork:
                 self._run(engine, _unchanged(score_rows.identified(metrics)))
             self._put_down()
         finally:
-            self.environment |= _environment(engine.counts.asked)
+            self.environment |= _environment(engine.asked)
         return self._complete
 
     def jobs_to_preview(self) -> Iterator[MetricJob]:

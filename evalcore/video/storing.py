@@ -7,8 +7,7 @@ constant frame rate, no sound, no metadata). These are made at import or on firs
 `MEDIA_ROOT/video/ab/abcd...-320x192.mp4`, with stills as WebP beside them.
 """
 
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -53,12 +52,6 @@ def prepare_video(path: Path) -> MediaFile:
         media_store.place(copy, place)
     video_rendition_path(row)
     return row
-
-
-def store_prepared(videos: Iterable[MediaFile]) -> None:
-    """Store the rows of prepared videos in few queries."""
-    rows = {video.sha256: video for video in videos}
-    MediaFile.objects.bulk_create(rows.values(), batch_size=500, ignore_conflicts=True)
 
 
 def check_video(path: Path) -> None:
@@ -165,9 +158,7 @@ def video_still_path(
         side = media.LONGEST_SIDE[rendition]
         picture.thumbnail((side, side), Image.Resampling.LANCZOS)
         with media_store.temporary_file(path.parent, "webp") as draft:
-            buffer = io.BytesIO()
-            picture.save(buffer, "WEBP", quality=90, method=3)
-            draft.write_bytes(buffer.getvalue())
+            media.save_rendition(picture, draft)
             media_store.place(draft, path)
     return path
 

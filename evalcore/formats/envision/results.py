@@ -18,7 +18,7 @@ from evalcore.formats.json_files import (
     storable,
 )
 from evalcore.formats.score_table import is_made_by
-from evalcore.formats.story_scripts import ForeignScore, ForeignScores
+from evalcore.formats.story_scripts import ForeignScore, ForeignScores, GivenByUser
 
 FORM = "envision"
 PROFILE = "envision-code"
@@ -62,9 +62,7 @@ LOWEST, HIGHEST = 0, 5
 ResultRow = tuple[int, Path, dict[str, Any]]
 
 
-def read_results(
-    path: Path, *, method: str, version: str, backend: str
-) -> ForeignScores:
+def read_results(path: Path, facts: GivenByUser) -> ForeignScores:
     """Read a file of results, or all files of a folder."""
     problems: Problems[Problem] = Problems()
     contents = ForeignScores()
@@ -87,7 +85,7 @@ def read_results(
             into[key] = (place, file, row)
     for key in full | rows:
         reader = _SequenceReader(key, rows.get(key), full.get(key), problems, contents)
-        reader.read(method, version or PROFILE, backend)
+        reader.read(facts)
     report = path / REPORT
     if path.is_dir() and report.is_symlink():
         problems.append(Problem(str(report), NO_LINK))
@@ -136,7 +134,7 @@ class _SequenceReader:
         self.key, self.row, self.full = key, row, full
         self.problems, self.found = problems, found
 
-    def read(self, method: str, version: str, backend: str) -> None:
+    def read(self, facts: GivenByUser) -> None:
         scores: dict[str, ForeignScore] = {}
         for place, file, said in self.sources():
             values = {name: said[name] for name in KEYS if name in said}
@@ -152,11 +150,11 @@ class _SequenceReader:
                     self.problem(place, file, what, f"{name}: {value}")
                 scores[name] = ForeignScore(
                     metric=KEYS[name],
-                    method=method,
+                    method=facts.method,
                     value=number,
                     story=self.key,
-                    version=version,
-                    backend=backend,
+                    version=facts.metric_version or PROFILE,
+                    backend=facts.backend,
                     file=str(file),
                     line=place if file.suffix.lower() == ".jsonl" else None,
                 )

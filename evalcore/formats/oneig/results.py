@@ -18,7 +18,12 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.json_files import NO_LINK, NO_VALUE, number_of, refuse
 from evalcore.formats.oneig.stories import read_table
-from evalcore.formats.story_scripts import ForeignScore, ForeignScores
+from evalcore.formats.story_scripts import (
+    ForeignScore,
+    ForeignScores,
+    GivenByUser,
+    only,
+)
 from evalcore.metrics.oneig.alignment import Language
 from evalcore.metrics.oneig.text import combined
 
@@ -67,27 +72,17 @@ def is_results(path: Path) -> bool:
 def read_results(
     path: Path,
     stories: Mapping[str, Mapping[str, Any]],
-    *,
-    method: str = "",
-    language: str = "",
-    timestamp: str = "",
-    version: str = "",
-    backend: str = "",
+    facts: GivenByUser,
 ) -> ForeignScores:
     """Read a file of results, or all files of a folder.
 
-    `stories` has the tags of the benchmark's stories; `method`, `language` and
-    `timestamp` leave everything else out. A method's value is stored only where no
-    prompts have one; otherwise it is compared with their mean.
+    `stories` has the tags of the benchmark's stories; method, language and timestamp
+    that the user names leave everything else out. A method's value is stored only where
+    no prompts have one; otherwise it is compared with their mean.
     """
-    reader = _Reader(str(path), version or PROFILE, backend, method)
-    files = _in_language(_files(path, reader), path, stories, language, reader)
-    if timestamp:
-        kept = [file for file in files if file.timestamp == timestamp]
-        if not kept:
-            there = ", ".join(sorted({file.timestamp for file in files}))
-            refuse("--timestamp", f"one of: {there}", value=timestamp)
-        files = kept
+    reader = _Reader(str(path), facts)
+    files = _in_language(_files(path, reader), path, stories, facts.language, reader)
+    files = only(files, "timestamp", facts.timestamp, lambda file: file.timestamp)
     newest_first = sorted(files, key=lambda file: file.timestamp, reverse=True)
     for kind, read in ((PROMPTS, reader.prompts), (METHODS, reader.methods)):
         for file in newest_first:
@@ -147,9 +142,8 @@ def _in_language(
 class _Reader:
     """Collects scores, notes and problems of files."""
 
-    def __init__(self, run: str, version: str, backend: str, method: str) -> None:
-        self.run, self.version = run, version
-        self.backend, self.method = backend, method
+    def __init__(self, run: str, facts: GivenByUser) -> None:
+        self.run, self.facts, self.method = run, facts, facts.method
         self.found = ForeignScores()
         self.problems: Problems[Problem] = Problems()
         # scores of prompts by metric and method
@@ -301,8 +295,8 @@ class _Reader:
             method=method,
             value=value,
             story=story,
-            version=self.version,
-            backend=self.backend or BACKENDS[file.metric],
+            version=self.facts.metric_version or PROFILE,
+            backend=self.facts.backend or BACKENDS[file.metric],
             details=details,
             file=str(file.path),
             line=line,

@@ -15,9 +15,9 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_name
 from evalcore.formats.folder_layouts import as_name, walked
-from evalcore.formats.json_files import NO_LINK, read_json, refuse, storable
+from evalcore.formats.json_files import NO_LINK, read_json, storable
 from evalcore.formats.score_table import is_made_by
-from evalcore.formats.story_scripts import ForeignScores
+from evalcore.formats.story_scripts import ForeignScores, GivenByUser, only
 from evalcore.formats.vistorybench.layout import (
     FORM,
     LANGUAGES,
@@ -47,9 +47,7 @@ def is_results(root: Path) -> bool:
     return any(_folders(root, []))
 
 
-def find_runs(
-    root: Path, *, method: str, mode: str, language: str, timestamp: str
-) -> tuple[list[RunFolder], list[str]]:
+def find_runs(root: Path, facts: GivenByUser) -> tuple[list[RunFolder], list[str]]:
     """Return the runs to read: the newest of each method, mode and language."""
     problems: Problems[Problem] = Problems()
     notes: list[str] = []
@@ -60,25 +58,17 @@ def find_runs(
     if problems:
         raise InputError(problems)
     runs = [run for run in folders if run is not None]
-    for name, wanted in (
-        ("method", method),
-        ("mode", mode),
-        ("language", LANGUAGES.get(language.lower(), language.lower())),
-        ("timestamp", timestamp.replace("-", "_")),
-    ):
-        if wanted:
-            chosen = [r for r in runs if _plain(name, r.run) == wanted]
-            if not chosen:
-                there = sorted({getattr(run.run, name) for run in runs})
-                what = f"one of: {', '.join(there)}"
-                refuse(f"--{name}", what, value=wanted)
-            runs = chosen
+    language = facts.language.lower()
+    language, stamp = LANGUAGES.get(language, language), _plain(facts.timestamp)
+    runs = only(runs, "method", facts.method, lambda run: run.run.method)
+    runs = only(runs, "mode", facts.mode, lambda run: run.run.mode)
+    runs = only(runs, "language", language, lambda run: run.run.language)
+    runs = only(runs, "timestamp", stamp, lambda run: _plain(run.run.timestamp))
     return _newest(runs, notes), notes
 
 
-def _plain(name: str, run: RunPath) -> str:
-    value = str(getattr(run, name))
-    return value.replace("-", "_") if name == "timestamp" else value
+def _plain(timestamp: str) -> str:
+    return timestamp.replace("-", "_")
 
 
 def _folders(root: Path, notes: list[str]) -> list[Path]:
@@ -144,7 +134,7 @@ def _newest(runs: Sequence[RunFolder], notes: list[str]) -> list[RunFolder]:
         several[run.run.method, run.run.mode, run.run.language].append(run)
     chosen = []
     for key, candidates in sorted(several.items()):
-        newest = max(candidates, key=lambda run: run.run.timestamp.replace("-", "_"))
+        newest = max(candidates, key=lambda run: _plain(run.run.timestamp))
         chosen.append(newest)
         if len(candidates) > 1:
             notes.append(
@@ -184,16 +174,10 @@ def method_names(
 def read_results(
     root: Path,
     known: Collection[str],
-    *,
-    method: str = "",
-    mode: str = "",
-    language: str = "",
-    timestamp: str = "",
+    facts: GivenByUser,
 ) -> ForeignScores:
     """Read the newest run of each method, mode and language."""
-    runs, notes = find_runs(
-        root, method=method, mode=mode, language=language, timestamp=timestamp
-    )
+    runs, notes = find_runs(root, facts)
     names = method_names([run.run for run in runs], known)
     contents = ForeignScores(notes=notes)
     problems: Problems[Problem] = Problems()

@@ -16,13 +16,7 @@ class Command(ImportCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
-        parser.add_argument("folder", type=Path, help="folder for the files")
-        parser.add_argument(
-            "--replace",
-            action="store_true",
-            help="overwrite existing files that differ",
-        )
+        self.add_folder(parser)
 
     def handle(
         self, *, benchmark: str, folder: Path, replace: bool, **_options: object

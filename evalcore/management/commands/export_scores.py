@@ -23,8 +23,7 @@ class Command(ImportCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
-        parser.add_argument("folder", type=Path, help="folder for the files")
+        self.add_folder(parser)
         parser.add_argument(
             "--format",
             required=True,
@@ -48,11 +47,6 @@ class Command(ImportCommand):
             type=timestamp,
             help="timestamp in the folder names of scores computed here; default: the "
             "time when they were completed",
-        )
-        parser.add_argument(
-            "--replace",
-            action="store_true",
-            help="overwrite existing files that differ",
         )
 
     def handle(self, *, benchmark: str, folder: Path, **options: Any) -> None:

@@ -1,7 +1,7 @@
 import argparse
 from pathlib import Path
 
-from evalcore.importing.commands import ImportCommand, short_name, source
+from evalcore.importing.commands import ImportCommand, source
 from evalcore.importing.formats import FORMATS
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark
@@ -22,12 +22,7 @@ class Command(ImportCommand):
             help="folder of stories named 01, 02, ..., or a file "
             "with a list of stories",
         )
-        parser.add_argument(
-            "--benchmark",
-            required=True,
-            type=short_name,
-            help="identifier (slug) for the benchmark",
-        )
+        self.add_benchmark(parser)
         parser.add_argument(
             "--title",
             default="",

@@ -3,8 +3,8 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.formats.oneig.pictures import FORM as ONEIG
-from evalcore.importing.commands import ImportCommand, short_name, source
-from evalcore.importing.outputs import import_outputs
+from evalcore.importing.commands import ImportCommand, source
+from evalcore.importing.outputs import OutputOptions, import_outputs
 from evalcore.metrics import registry
 from evalcore.scoring import metric_runs
 
@@ -23,12 +23,7 @@ class Command(ImportCommand):
             help="folder that contains one folder per method, here or in an object "
             "store (s3://bucket/outputs)",
         )
-        parser.add_argument(
-            "--benchmark",
-            required=True,
-            type=short_name,
-            help="identifier (slug) of the benchmark",
-        )
+        self.add_benchmark(parser)
         for option, what in (
             ("--method", "name of the method when PATH is the folder of one method"),
             (
@@ -41,6 +36,7 @@ class Command(ImportCommand):
             parser.add_argument(option, default="", help=what)
         parser.add_argument(
             "--format",
+            dest="form",
             default="",
             choices=[ONEIG],
             help="layout of the folder; default: detected from the benchmark's stories",
@@ -63,17 +59,8 @@ class Command(ImportCommand):
         self.check_owner(owner)
         benchmark = self.benchmark(slug, create=options["create_stories"])
         is_new = benchmark.pk is None
-        summary = import_outputs(
-            path,
-            benchmark=benchmark,
-            method=options["method"],
-            mode=options["mode"],
-            language=options["language"],
-            timestamp=options["timestamp"],
-            form=options["format"],
-            create_stories=options["create_stories"],
-            skip_unreadable=options["skip_unreadable"],
-        )
+        read_as = {name: options[name] for name in OutputOptions.__annotations__}
+        summary = import_outputs(path, benchmark=benchmark, **read_as)
         self.warn(summary.warnings)
         self.warn((f"missing: {shot}" for shot in summary.missing), "missing shot")
         self.stdout.write(summary.line())

@@ -6,16 +6,16 @@ from analysis.commands.arguments import wide_options
 from analysis.commands.option_values import split_names
 from analysis.problems import InputError, Problem
 from evalcore.formats.score_table import read_sidecar
-from evalcore.importing.commands import ImportCommand, short_name, source
+from evalcore.formats.story_scripts import GivenByUser
+from evalcore.importing.commands import ImportCommand, source
 from evalcore.importing.formats import (
     SCORE_FORMATS,
     TABLE,
-    GivenByUser,
     guess_scores,
     read_foreign_scores,
 )
 from evalcore.importing.scores import ScoreImport, import_foreign_scores, import_scores
-from evalcore.models import Benchmark, Method, Story
+from evalcore.models import Benchmark
 
 # Options that say what a table says itself.
 OF_OTHERS = ("method", "metric", "backend", "mode", "language", "timestamp")
@@ -34,12 +34,7 @@ class Command(ImportCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("path", type=source, help="file or folder with the scores")
-        add(
-            "--benchmark",
-            required=True,
-            type=short_name,
-            help="identifier (slug) of the benchmark",
-        )
+        self.add_benchmark(parser)
         how = (
             "format of the input; default: detected from the file name and the first "
             "line"
@@ -143,14 +138,7 @@ class Command(ImportCommand):
             metric_version=options["metric_version"],
             **{name: options[name] for name in OF_OTHERS},
         )
-        stories = Story.objects.filter(benchmark__slug=target.slug)
-        found = read_foreign_scores(
-            path,
-            form,
-            told,
-            methods=set(Method.objects.values_list("name", flat=True)),
-            stories=dict(stories.values_list("key", "tags")),
-        )
+        found = read_foreign_scores(path, form, told, target)
         summary = import_foreign_scores(
             found,
             benchmark=target,

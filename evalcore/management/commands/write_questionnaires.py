@@ -40,17 +40,11 @@ class Command(ImportCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("benchmark", help="identifier (slug) of the benchmark")
-        parser.add_argument("folder", type=Path, help="folder for the file")
+        self.add_folder(parser)
         parser.add_argument(
             "--stories",
             default="",
             help='write for these stories, such as "0001,0002", whatever their angle',
-        )
-        parser.add_argument(
-            "--replace",
-            action="store_true",
-            help="overwrite an existing file that differs",
         )
 
     def handle(

@@ -16,7 +16,7 @@ import numpy as np
 from evalcore.metrics.base import Encoder, Feature, FeatureError, Picture
 from evalcore.metrics.encoders.faces import of_faces
 from evalcore.metrics.encoders.published import DLIB_NETWORK, DLIB_POINTS
-from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
+from evalcore.metrics.weights import Weights, WeightsError, fingerprint
 
 BATCH = 32
 LENGTH = 128  # length of a feature
@@ -40,7 +40,7 @@ class DlibFaces:
 
     batch = BATCH
 
-    def __init__(self, points: AnyWeights, network: AnyWeights) -> None:
+    def __init__(self, points: Weights, network: Weights) -> None:
         self.weights = (points, network)
         self._own = local()
         self._lock = Lock()
@@ -87,7 +87,7 @@ class DlibFaces:
         return _loaded(dlib.face_recognition_model_v1, self.weights[1])
 
 
-def _loaded(make: Any, weights: AnyWeights) -> Any:
+def _loaded(make: Any, weights: Weights) -> Any:
     path = weights.need()
     try:
         return make(str(path))

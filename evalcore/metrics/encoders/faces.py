@@ -10,7 +10,7 @@ is made.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders import published
 from evalcore.metrics.formulas import sampled
-from evalcore.metrics.weights import AnyWeights
+
+if TYPE_CHECKING:
+    from evalcore.metrics.encoders.antelope import Scrfd
 
 
 @dataclass(frozen=True)
@@ -118,45 +120,10 @@ SIDE, FACENET_SIDE = 112, 160
 LENGTH = 512  # length of a feature
 
 
-@dataclass(frozen=True)
-class Needs:
-    """Packages (by import name) and weights that an encoder needs."""
-
-    packages: tuple[str, ...]
-    weights: tuple[AnyWeights, ...]
-
-
-ARCFACE = Needs(("onnxruntime",), (published.SCRFD, published.ARCFACE))
-ADAFACE = Needs(("onnxruntime", "torch"), (published.SCRFD, published.ADAFACE))
-FACENET = Needs(("onnxruntime", "torch"), (published.SCRFD, published.FACENET))
-DLIB = Needs(("dlib",), (published.DLIB_POINTS, published.DLIB_NETWORK))
-
-
-def joined(*needs: Needs) -> Needs:
-    """Return the needs of several encoders as one, without repeats."""
-    return Needs(
-        tuple(dict.fromkeys(name for one in needs for name in one.packages)),
-        tuple(dict.fromkeys(file for one in needs for file in one.weights)),
-    )
-
-
-class Finder(Protocol):
-    """Detector of the most prominent face; several threads may call it."""
-
-    @property
-    def id(self) -> str:
-        """Return everything that decides the detected face."""
-        ...
-
-    def points(self, picture: Picture) -> Floats | None:
-        """Return the face's five points, 5 x 2; None without a face."""
-        ...
-
-
 class FaceEncoder:
     """Encoder of pictures of a character: 1 x 512, or 0 x 512 without a face."""
 
-    def __init__(self, network: Encoder, finder: Finder, template: Template) -> None:
+    def __init__(self, network: Encoder, finder: "Scrfd", template: Template) -> None:
         self.network = network
         self.finder = finder
         self.template = template
@@ -182,7 +149,7 @@ class FaceEncoder:
 
 
 @cache
-def scrfd() -> Finder:
+def scrfd() -> "Scrfd":
     """Return the face detector for all three networks."""
     from evalcore.metrics.encoders.antelope import Scrfd
 

@@ -6,7 +6,6 @@ in fp32. Unlike other weights, an archive is a program: only the published one i
 identified by its hash.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,12 @@ STEP = 9  # frames per clip of the network
 SWITCHES = ("rescale", "resize", "return_features")
 
 
-def i3d_encoder(weights: Weights = I3D) -> NetworkEncoder:
+def i3d_encoder() -> NetworkEncoder:
     """Return an encoder of clips: 400 numbers."""
     return NetworkEncoder(
         "I3D of StyleGAN-V",
-        weights,
-        Network(partial(load_i3d, weights), batch=1, exact=True),
+        I3D,
+        Network(load_i3d, batch=1, exact=True),
         chosen_frames,
     )
 

@@ -77,6 +77,4 @@ class Ocr:
         return np.array(lines, dtype=np.str_)
 
 
-@cache
-def ocr() -> Ocr:
-    return Ocr()
+ocr = cache(Ocr)

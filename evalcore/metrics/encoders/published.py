@@ -6,11 +6,10 @@ network library.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalcore.metrics.weights import File, PackagedWeights, Weights
+from evalcore.metrics.weights import File, Weights
 
 TABLE = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 
@@ -31,6 +30,8 @@ CLIP = {
     "ViT-B-32-quickgelu": TABLE["clip_32"],
 }
 HUB = "https://huggingface.co"
+# Facts of a file, not of what it belongs to.
+OF_FILES = ("url", "sha256", "size", "also")
 # The file that shows that a network of transformers is complete.
 WHOLE = "model.safetensors"
 
@@ -40,74 +41,52 @@ def clip_weights(name: str = LARGE) -> Weights:
     return _weights(**CLIP[name])
 
 
-def _file(name: str) -> Weights:
+def _named(name: str) -> Weights:
     return _weights(**TABLE[name])
 
 
 def _weights(
-    *,
-    licence: str,
-    path: str = "",
-    url: str = "",
-    hub: str = "",
-    revision: str = "",
-    hub_file: str = "",
-    files: Mapping[str, Mapping[str, Any]] | None = None,
-    steps: str = "",
-    **facts: Any,
+    path: str = "", files: Mapping[str, Mapping[str, Any]] | None = None, **said: Any
 ) -> Weights:
     """Return a file, or the folder whose files are named.
 
     What has no place of its own lies in a folder with the repository's name.
     """
+    hub, revision = said.get("hub", ""), said.get("revision", "main")
     folder = hub.partition("/")[2]
-    address = f"{HUB}/{hub}/resolve/{revision or 'main'}" if hub else ""
+    address = f"{HUB}/{hub}/resolve/{revision}/" if hub else ""
+    facts = {name: said.pop(name) for name in OF_FILES if name in said}
     if files is None:
-        place = path or f"{folder}/{hub_file}"
-        facts["also"] = tuple(facts.get("also", ()))
-        one = File(place, url or f"{address}/{hub_file}", **facts)
-        return Weights(place, licence, (one,), hub, revision, hub_file)
-    place = path or folder
-    parts = [
-        File(f"{place}/{name}", f"{address}/{name}" if address else "", **said)
-        for name, said in files.items()
-    ]
-    shows = hub_file or WHOLE
-    return Weights(place, licence, tuple(parts), hub, revision, shows, steps)
+        place = path or f"{folder}/{said['hub_file']}"
+        url = facts.pop("url", "") or (address and f"{address}{said['hub_file']}")
+        also = tuple(facts.pop("also", ()))
+        parts = [File(place, url, also=also, **facts)]
+    else:
+        place = path or folder
+        said.setdefault("hub_file", WHOLE)
+        parts = [
+            File(f"{place}/{name}", address and f"{address}{name}", **about)
+            for name, about in files.items()
+        ]
+    return Weights(place, files=tuple(parts), **said)
 
 
-def _packaged(name: str) -> PackagedWeights:
-    return PackagedWeights(**TABLE[name])
-
-
-@dataclass(frozen=True)
-class AntelopeWeights(Weights):
-    """A file of insightface's antelopev2.
-
-    Its archive often unpacks to a folder inside one of the same name; both places work.
-    """
-
-    def find(self) -> Path | None:
-        return super().find() or Weights(f"antelopev2/{self.path}", "").find()
-
-
-DETECTOR = _file("detector")
-SIGLIP, AESTHETIC_HEAD = _file("siglip"), _file("aesthetic_head")
-CSD = _file("csd")
-MOBILENET = _packaged("mobilenet")
-INCEPTION_FID = _file("inception_fid")
-INCEPTION_IMAGENET = _file("inception_imagenet")
-I3D = _file("i3d")
-TEXT_LINES = _packaged("text_lines")
-TEXT_TURNED = _packaged("text_turned")
-TEXT_WORDS = _packaged("text_words")
+DETECTOR = _named("detector")
+SIGLIP, AESTHETIC_HEAD = _named("siglip"), _named("aesthetic_head")
+CSD = _named("csd")
+MOBILENET = _named("mobilenet")
+INCEPTION_FID = _named("inception_fid")
+INCEPTION_IMAGENET = _named("inception_imagenet")
+I3D = _named("i3d")
+TEXT_LINES = _named("text_lines")
+TEXT_TURNED = _named("text_turned")
+TEXT_WORDS = _named("text_words")
 OCR = (TEXT_LINES, TEXT_TURNED, TEXT_WORDS)
-DEPTH, OBJECTS = _file("depth"), _file("objects")
-POSE, EXPRESSION = _file("pose"), _file("expression")
-CUT_OUT, APPEARANCE = _file("cut_out"), _file("appearance")
-SCRFD = AntelopeWeights(**vars(_file("scrfd")))
-ARCFACE = AntelopeWeights(**vars(_file("arcface")))
-ADAFACE, FACENET = _file("adaface"), _file("facenet")
-DLIB_POINTS = _packaged("dlib_points")
-DLIB_NETWORK = _packaged("dlib_network")
-DOVER, DREAMSIM = _file("dover"), _file("dreamsim")
+DEPTH, OBJECTS = _named("depth"), _named("objects")
+POSE, EXPRESSION = _named("pose"), _named("expression")
+CUT_OUT, APPEARANCE = _named("cut_out"), _named("appearance")
+SCRFD, ARCFACE = _named("scrfd"), _named("arcface")
+ADAFACE, FACENET = _named("adaface"), _named("facenet")
+DLIB_POINTS = _named("dlib_points")
+DLIB_NETWORK = _named("dlib_network")
+DOVER, DREAMSIM = _named("dover"), _named("dreamsim")

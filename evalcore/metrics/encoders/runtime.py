@@ -21,7 +21,7 @@ from torch import nn
 
 from evalcore.metrics.base import Feature, FeatureError
 from evalcore.metrics.encoders.precision import DeviceError, precision
-from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
+from evalcore.metrics.weights import Weights, WeightsError, fingerprint
 
 # fp32 must not silently become TF32.
 torch.backends.cudnn.allow_tf32 = False
@@ -123,7 +123,7 @@ def read_checkpoint(file: object) -> Any:
 
 def load_weights(
     network: nn.Module,
-    weights: AnyWeights,
+    weights: Weights,
     chosen: Callable[[Any], Any] = lambda checkpoint: checkpoint,
 ) -> None:
     """Load a file into a network, strictly; `chosen` selects from its content."""
@@ -277,11 +277,11 @@ class NetworkEncoder:
     def __init__(
         self,
         name: str,
-        weights: AnyWeights,
+        weights: Weights,
         network: Network,
         prepare: Callable[[Any], Any] = lambda item: item,
         *,
-        also: Sequence[AnyWeights] = (),
+        also: Sequence[Weights] = (),
     ) -> None:
         self.name = name
         self.weights = (weights, *also)

@@ -167,9 +167,7 @@ def _kept(rows: Feature) -> list[Instance]:
     ]
 
 
-@cache
-def objects() -> ObjectEncoder:
-    return ObjectEncoder()
+objects = cache(ObjectEncoder)
 
 
 # People -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ the threshold.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,12 @@ from evalcore.metrics.encoders.preprocessing import (
     short_side,
 )
 from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT, DETECTOR
-from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
+from evalcore.metrics.encoders.runtime import (
+    Network,
+    NetworkEncoder,
+    device,
+    load_pretrained,
+)
 from evalcore.metrics.encoders.scene_features import ShareOfBox
 from evalcore.metrics.weights import WeightsError, fingerprint
 
@@ -39,7 +44,7 @@ THRESHOLD = 0.25
 DETECTOR_BATCH = 8
 
 
-class Detector:
+class Detector(NetworkEncoder):
     """Encoder of pictures into boxes x 5, the best first, overlapping ones too.
 
     Centre x and y, width, height (shares of the picture) and score, in fp32. `prompt`:
@@ -48,24 +53,14 @@ class Detector:
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt.lower().strip().rstrip(".") + "."
-        self.network = Network(
-            load_detector, batch=DETECTOR_BATCH, forward=self._forward, exact=True
+        super().__init__(
+            f"Grounding DINO {self.prompt!r} above {THRESHOLD}",
+            DETECTOR,
+            Network(
+                load_detector, batch=DETECTOR_BATCH, forward=self._forward, exact=True
+            ),
+            partial(short_side, side=SHORT, how=BILINEAR, longest=LONG),
         )
-
-    @cached_property
-    def id(self) -> str:
-        return (
-            f"Grounding DINO {self.prompt!r} above {THRESHOLD}; "
-            f"{fingerprint(DETECTOR)}; {self.network.precision}"
-        )
-
-    @property
-    def batch(self) -> int:
-        return self.network.batch
-
-    def prepare(self, item: Picture) -> Picture:
-        """Resize the shorter side to 800, the longer one to at most 1333."""
-        return short_side(item, SHORT, BILINEAR, LONG)
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:
         """Return the boxes; pictures of one shape form a batch."""
@@ -100,9 +95,7 @@ def _kept(boxes: Feature | FeatureError) -> Feature | FeatureError:
     return kept[np.argsort(-kept[:, 4], kind="stable")]
 
 
-@cache
-def detector(prompt: str) -> Detector:
-    return Detector(prompt)
+detector = cache(Detector)
 
 
 @cache
@@ -224,6 +217,4 @@ def _described(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
     return functional.normalize(vectors.float(), dim=-1)
 
 
-@cache
-def subject_encoder() -> SubjectEncoder:
-    return SubjectEncoder()
+subject_encoder = cache(SubjectEncoder)

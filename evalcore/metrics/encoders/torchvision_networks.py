@@ -35,7 +35,6 @@ from evalcore.metrics.encoders.runtime import (
     NetworkEncoder,
     load_weights,
 )
-from evalcore.metrics.weights import Weights
 
 SIDE = 299
 FID_CLASSES, IMAGENET_CLASSES = 1008, 1000
@@ -45,7 +44,7 @@ Pool = Callable[[torch.Tensor, int, int, int], torch.Tensor]
 # FID's network -----------------------------------------------------------------------
 
 
-def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
+def fid_encoder() -> NetworkEncoder:
     """Return an encoder of pictures: the 2,048 features of the last pooling (pool3).
 
     Pictures are squashed to 299 x 299 (bilinear, on floats and without smoothing) and
@@ -53,8 +52,8 @@ def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
     """
     return NetworkEncoder(
         "Inception v3 of FID, pool3",
-        weights,
-        Network(partial(load_fid_network, weights), exact=True),
+        INCEPTION_FID,
+        Network(load_fid_network, exact=True),
         squashed,
     )
 
@@ -72,10 +71,10 @@ def fid_network() -> nn.Module:
     return network
 
 
-def load_fid_network(weights: Weights = INCEPTION_FID) -> nn.Module:
+def load_fid_network() -> nn.Module:
     """Return FID's network with its weights, without its last layer."""
     network = fid_network()
-    load_weights(network, weights)
+    load_weights(network, INCEPTION_FID)
     network.fc = nn.Identity()
     return network
 
@@ -102,16 +101,14 @@ def _repool(block: nn.Module, pool: Pool) -> None:
     block.register_forward_hook(replaced)
 
 
-def imagenet_encoder(
-    *, transform_input: bool, weights: Weights = INCEPTION_IMAGENET
-) -> NetworkEncoder:
+def imagenet_encoder(*, transform_input: bool) -> NetworkEncoder:
     """Return an encoder of pictures: the probabilities of ImageNet's 1,000 classes."""
     how = "inputs as trained" if transform_input else "inputs not transformed"
     return NetworkEncoder(
         f"Inception v3 of torchvision, probabilities, {how}",
-        weights,
+        INCEPTION_IMAGENET,
         Network(
-            partial(load_imagenet_network, transform_input, weights),
+            partial(load_imagenet_network, transform_input),
             forward=_probabilities,
             exact=True,
         ),
@@ -130,16 +127,14 @@ def imagenet_network(*, transform_input: bool) -> nn.Module:
     return network
 
 
-def load_imagenet_network(
-    transform_input: bool, weights: Weights = INCEPTION_IMAGENET
-) -> nn.Module:
+def load_imagenet_network(transform_input: bool) -> nn.Module:
     """Return torchvision's network with its weights.
 
     The file must also hold those of the auxiliary classifier, which only training
     needs; they are dropped.
     """
     network = imagenet_network(transform_input=transform_input)
-    load_weights(network, weights)
+    load_weights(network, INCEPTION_IMAGENET)
     network.register_module("AuxLogits", None)
     return network
 

@@ -1,15 +1,21 @@
 """Questions that are repeated until a metric can use the judge's answer."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from evalcore.metrics.base import Ask, Feature, FeatureError
+from evalcore.metrics.base import Ask, Feature, FeatureError, MissingRequirements
 from evalcore.metrics.llm_judge.attempts import RefusedError
-from evalcore.metrics.llm_judge.client import Judge, NotAskedError, the_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.checkouts import PromptFile, hashes, missing_prompts
+from evalcore.metrics.llm_judge.client import (
+    Judge,
+    NotAskedError,
+    missing_judge,
+    the_judge,
+)
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompt_hashes
 from evalcore.metrics.llm_judge.replies import (
-    CutOffError,
+    CUT_OFF,
     UnusableReplyError,
     excerpt,
     without_thoughts,
@@ -63,21 +69,36 @@ class _Open(Generic[T]):
 
     def again(self, reply: object, attempts: int) -> bool:
         """Change the question for another attempt; return whether one is allowed."""
-        if isinstance(reply, CutOffError):
+        if isinstance(reply, UnusableReplyError) and reply.kind == CUT_OFF:
             self.cut += 1
             more = 2 * self.question.max_tokens
             self.question = replace(self.question, max_tokens=more)
             return self.cut <= DOUBLINGS
-        if isinstance(reply, FeatureError) and not isinstance(
-            reply, UnusableReplyError
-        ):
-            return False
+        if isinstance(reply, FeatureError):
+            if not isinstance(reply, UnusableReplyError):
+                return False
+            attempts = min(attempts, WITHOUT_ANSWER)
         warmer = min(HOTTEST, round(self.question.temperature + WARMER, 6))
         is_new = warmer != self.question.temperature
         self.question = replace(self.question, temperature=warmer)
-        if isinstance(reply, FeatureError):
-            attempts = min(attempts, WITHOUT_ANSWER)
         return is_new and len(self.reasons) - self.cut < attempts
+
+
+class AskingMetric:
+    """Base of metrics that ask a judge: the texts that they send and what they lack."""
+
+    # Paper and names of own instructions, sent unless there are files of a checkout.
+    own: tuple[str, ...]
+    files: Sequence[PromptFile] = ()
+
+    @property
+    def prompt_files(self) -> Mapping[str, str]:
+        """Return the SHA-256 of each text that is sent, by its file."""
+        return hashes(self.files) or prompt_hashes(*self.own)
+
+    def missing(self) -> MissingRequirements:
+        """Return the missing settings of the judge, and the missing prompts."""
+        return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
 
 
 @overload

@@ -113,7 +113,7 @@ class Judge:
         Raises UselessJudgeError, a FatalError, if all first answers are unusable. The
         judge itself counts those that are UnusableReplyErrors.
         """
-        error = UnusableReplyError(reason, text)
+        error = UnusableReplyError(reason, text=text)
         self._first_answers.note_unusable(error, parsed=True)
 
     @property

@@ -6,12 +6,13 @@ from threading import Lock
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
 from evalcore.metrics.llm_judge.replies import (
-    CutOffError,
-    DeclinedError,
-    EmptyReplyError,
-    MalformedReplyError,
+    CUT_OFF,
+    DECLINED,
+    EMPTY,
+    MALFORMED,
+    UNREADABLE,
+    WITHHELD,
     UnusableReplyError,
-    WithheldError,
     excerpt,
 )
 
@@ -19,14 +20,14 @@ MORE_TOKENS = "set JUDGE_EXTRA_TOKENS=2048, or more for a judge that reasons"
 OTHER_CONTENT = "try another judge, or look at the pictures and prompts"
 # Answers that arrived and are unusable, and those that did not arrive.
 BadAnswer = UnusableReplyError | NoAnswerError
-REMEDIES: dict[type[BadAnswer], str] = {
-    NoAnswerError: "wait until the judge works",
-    CutOffError: MORE_TOKENS,
-    EmptyReplyError: MORE_TOKENS,
-    DeclinedError: OTHER_CONTENT,
-    WithheldError: OTHER_CONTENT,
-    MalformedReplyError: "check JUDGE_BASE_URL",
-    UnusableReplyError: "look at a request with score --dry-run, or try another judge",
+REMEDIES = {
+    NoAnswerError.kind: "wait until the judge works",
+    CUT_OFF: MORE_TOKENS,
+    EMPTY: MORE_TOKENS,
+    DECLINED: OTHER_CONTENT,
+    WITHHELD: OTHER_CONTENT,
+    MALFORMED: "check JUDGE_BASE_URL",
+    UNREADABLE: "look at a request with score --dry-run, or try another judge",
 }
 
 
@@ -45,7 +46,7 @@ class FirstAnswers:
         self._most = most
         # Texts that wait for their parser.
         self._waiting: Counter[str] = Counter()
-        self._kinds: Counter[type[BadAnswer]] = Counter()
+        self._kinds: Counter[str] = Counter()
         self._is_over = not most
         self._lock = Lock()
 
@@ -69,16 +70,16 @@ class FirstAnswers:
             if parsed and not self._waiting[error.text]:
                 return  # it is not one of the first
             self._waiting[error.text] -= parsed
-            self._kinds[type(error)] += 1
+            self._kinds[error.kind] += 1
             if self._kinds.total() >= self._most and not self._is_over:
                 raise UselessJudgeError(self._reason(error))
 
     def _reason(self, last: BadAnswer) -> str:
         count = self._kinds.total()
         (most, _number), *others = self._kinds.most_common()
-        what = f"all {count} first answers were {most.kind}"
+        what = f"all {count} first answers were {most}"
         if others:
-            each = [f"{n} {kind.kind}" for kind, n in self._kinds.most_common()]
+            each = [f"{n} {kind}" for kind, n in self._kinds.most_common()]
             what = f"none of the {count} first answers is usable ({', '.join(each)})"
         shown = f" It begins {excerpt(last.text)}." if last.text else ""
         return (

@@ -9,12 +9,21 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from evalcore.metrics.base import FeatureError
 
 SHOWN = 160
-CUT_OFF = ("length", "max_tokens")
+# Kinds of unusable replies, which complete "the answers were ...".
+UNREADABLE = "unreadable"
+CUT_OFF = "cut off"  # at the length limit: another attempt needs more tokens
+DECLINED = "refused"  # by the judge itself
+WITHHELD = "withheld by a content filter"
+EMPTY = "empty"  # although it may have thoughts
+# Or it reports an error with status 200.
+MALFORMED = "not in OpenAI's protocol"
+# What a server says of an answer that ended at the length limit.
+AT_LIMIT = ("length", "max_tokens")
 START_OF_THOUGHT = re.compile("<(?:think|thinking|reasoning)>")
 END_OF_THOUGHT = re.compile("</(?:think|thinking|reasoning)>")
 
@@ -25,41 +34,9 @@ class UnusableReplyError(FeatureError):
     `text`: what there is of the answer.
     """
 
-    kind: ClassVar[str] = "unreadable"  # completes "the answers were ..."
-
-    def __init__(self, reason: str, text: str = "") -> None:
+    def __init__(self, reason: str, kind: str = UNREADABLE, text: str = "") -> None:
         super().__init__(reason)
-        self.text = text
-
-
-class CutOffError(UnusableReplyError):
-    """The answer ended at the length limit; another attempt needs more tokens."""
-
-    kind = "cut off"
-
-
-class DeclinedError(UnusableReplyError):
-    """The judge itself refuses to answer."""
-
-    kind = "refused"
-
-
-class WithheldError(UnusableReplyError):
-    """The server's content filter withheld the answer."""
-
-    kind = "withheld by a content filter"
-
-
-class EmptyReplyError(UnusableReplyError):
-    """The answer has no text, although it may have thoughts."""
-
-    kind = "empty"
-
-
-class MalformedReplyError(UnusableReplyError):
-    """The reply is not of OpenAI's protocol, or reports an error with status 200."""
-
-    kind = "not in OpenAI's protocol"
+        self.kind, self.text = kind, text
 
 
 def read_reply(body: bytes, kind: str = "") -> Any:
@@ -70,10 +47,11 @@ def read_reply(body: bytes, kind: str = "") -> Any:
         said = body.decode("utf-8", "replace")
         kind = f" ({kind})" if kind else ""
         reason = f"the judge's reply is not JSON{kind}: {excerpt(said)}"
-        raise MalformedReplyError(reason) from error
+        raise UnusableReplyError(reason, MALFORMED) from error
     if not isinstance(reply, dict):
         seen = excerpt(json.dumps(reply))
-        raise MalformedReplyError(f"the judge's reply is not a JSON object: {seen}")
+        reason = f"the judge's reply is not a JSON object: {seen}"
+        raise UnusableReplyError(reason, MALFORMED)
     return reply
 
 
@@ -103,23 +81,26 @@ def answer_of(reply: Any, limit: int) -> str:
     """
     problem = error_of(reply)
     if problem:
-        raise MalformedReplyError(f"the judge reports an error: {problem}")
+        raise UnusableReplyError(f"the judge reports an error: {problem}", MALFORMED)
     choice = _first_choice(reply)
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise MalformedReplyError("the judge's reply has no message")
+        raise UnusableReplyError("the judge's reply has no message", MALFORMED)
     text = _text(message.get("content"))
     finish = choice.get("finish_reason")
     if finish == "content_filter":
-        raise WithheldError("the judge's content filter withheld the answer", text)
+        reason = "the judge's content filter withheld the answer"
+        raise UnusableReplyError(reason, WITHHELD, text)
     if refusal := message.get("refusal"):
-        raise DeclinedError(f"the judge refused: {excerpt(str(refusal))}")
-    if finish in CUT_OFF:
+        reason = f"the judge refused: {excerpt(str(refusal))}"
+        raise UnusableReplyError(reason, DECLINED)
+    if finish in AT_LIMIT:
         reason = f"the judge's answer was cut off at {limit} tokens{_thoughts(reply)}"
-        raise CutOffError(reason, text)
+        raise UnusableReplyError(reason, CUT_OFF, text)
     if not without_thoughts(text).strip():
         thoughts = ", after its thoughts" if text.strip() or _thought(message) else ""
-        raise EmptyReplyError(f"the judge's answer is empty{thoughts}", text)
+        reason = f"the judge's answer is empty{thoughts}"
+        raise UnusableReplyError(reason, EMPTY, text)
     return text
 
 
@@ -161,9 +142,8 @@ def _first_choice(reply: Any) -> Any:
     choices = reply.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
-    raise MalformedReplyError(
-        f"the judge's reply has no choices: {excerpt(json.dumps(reply))}"
-    )
+    reason = f"the judge's reply has no choices: {excerpt(json.dumps(reply))}"
+    raise UnusableReplyError(reason, MALFORMED)
 
 
 def _text(content: object) -> str:

@@ -20,20 +20,14 @@ from evalcore.metrics.base import (
     Feature,
     Image,
     MetricInfo,
-    MissingRequirements,
     Picture,
     Rendering,
     Scoring,
     Value,
 )
-from evalcore.metrics.llm_judge.asking import ask_judge
-from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import (
-    JudgeQuestion,
-    prompt_hashes,
-    prompts,
-)
+from evalcore.metrics.llm_judge.asking import AskingMetric, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.oneig import program
 from evalcore.metrics.registry import declared
 
@@ -249,7 +243,7 @@ def read_answer(reply: str) -> bool:
     return found[1] is not None
 
 
-class Alignment:
+class Alignment(AskingMetric):
     """Alignment of pictures with a prompt of OneIG.
 
     Parameters
@@ -259,25 +253,17 @@ class Alignment:
         `plumbline-1-grid-2x2`; see `cells`.
     """
 
+    own = ("oneig", "yes_or_no")
+
     def __init__(self, profile: str = OWN) -> None:
         self.profile = profile
         wording, self.grid = split_profile(profile)
         self.question = program.yes_or_no if wording == program.CODE else _question
-        # Files of the program's checkout that the profile needs.
         self.files = [program.QUESTION_FILE] if wording == program.CODE else []
 
     @property
     def info(self) -> MetricInfo:
         return declared("oneig_alignment", self.profile, backend=judge_name())
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        return hashes(self.files) or prompt_hashes("oneig", "yes_or_no")
-
-    def missing(self) -> MissingRequirements:
-        """Return the missing settings of the judge, and the missing prompts."""
-        return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without questions.

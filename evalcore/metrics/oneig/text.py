@@ -25,14 +25,9 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
-from evalcore.metrics.llm_judge.asking import ask_judge
-from evalcore.metrics.llm_judge.checkouts import hashes, missing_prompts
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import (
-    JudgeQuestion,
-    prompt_hashes,
-    prompts,
-)
+from evalcore.metrics.llm_judge.asking import AskingMetric, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
 from evalcore.metrics.oneig import program
 from evalcore.metrics.oneig.alignment import (
     HAN,
@@ -44,7 +39,7 @@ from evalcore.metrics.oneig.alignment import (
     split_profile,
 )
 from evalcore.metrics.registry import declared
-from evalcore.metrics.weights import AnyWeights, missing_requirements
+from evalcore.metrics.weights import missing_requirements
 
 # Most edits that lower the score.
 MOST: dict[Language, int] = {"en": 100, "zh": 50}
@@ -131,53 +126,6 @@ WantedText = tuple[Image, str]
 EMPTY = "NONE"
 
 
-class TextReader:
-    """Reader of the text in pictures, chosen by a profile."""
-
-    def __init__(self, profile: str) -> None:
-        self.profile = profile
-        who, self.grid = split_profile(profile)
-        self.is_judge = who != OCR_ENGINE
-        # Files of the program's checkout that the profile needs.
-        self.files = (
-            [program.QUESTION_FILE, program.READING_FILE] if who == program.CODE else []
-        )
-
-    @property
-    def name(self) -> str:
-        return judge_name() if self.is_judge else "RapidOCR"
-
-    def missing(self) -> MissingRequirements:
-        if self.is_judge:
-            return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
-        return missing_requirements(OCR_PACKAGES, OCR)
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        own = prompt_hashes("oneig", "text") if self.is_judge else {}
-        return hashes(self.files) or own
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        from evalcore.metrics.encoders.ocr import ocr
-
-        return ocr()
-
-    def read(self, wanted: Sequence[WantedText]) -> Reading:
-        if not self.is_judge:
-            lines = yield Ask(self.encoder, [image for image, _text in wanted])
-            return [" ".join(found.tolist()) for found in lines]
-        if self.files:
-            questions = [program.read_text(image, text) for image, text in wanted]
-        else:
-            own = prompts("oneig")["text"]
-            questions = [JudgeQuestion((image, own)) for image, _text in wanted]
-        parse = program.without_remarks if self.files else read_reply
-        replies = yield from ask_judge(questions, parse)
-        return [reply.value for reply in replies]
-
-
 def read_reply(reply: str) -> str:
     """Return the text that a judge read; empty if it reports no text.
 
@@ -188,7 +136,7 @@ def read_reply(reply: str) -> str:
     return "" if plain(text) == EMPTY else text
 
 
-class OneigText:
+class OneigText(AskingMetric):
     """OneIG's text score of an output, or of a method: edits, texts and words pooled.
 
     Parameters
@@ -196,34 +144,38 @@ class OneigText:
     level
         Level of the value: an output, or all outputs of a method (``run``).
     profile
-        Reader of the pictures.
+        Reader of the pictures: a judge, or OCR.
     """
 
+    own = ("oneig", "text")
+
     def __init__(self, level: Literal["output", "run"], profile: str) -> None:
-        self.level = level
-        self.reader = TextReader(profile)
+        self.level, self.profile = level, profile
+        who, self.grid = split_profile(profile)
+        self.is_judge = who != OCR_ENGINE
+        self.files = (
+            [program.QUESTION_FILE, program.READING_FILE] if who == program.CODE else []
+        )
+        self.weights = () if self.is_judge else OCR
 
     @property
     def info(self) -> MetricInfo:
         return declared(
             "oneig_text_pooled" if self.level == "run" else "oneig_text",
-            self.reader.profile,
-            backend=self.reader.name,
-            queue="judge" if self.reader.is_judge else "cpu",
+            self.profile,
+            backend=judge_name() if self.is_judge else "RapidOCR",
+            queue="judge" if self.is_judge else "cpu",
         )
 
     @property
     def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        return self.reader.prompt_files
-
-    @property
-    def weights(self) -> tuple[AnyWeights, ...]:
-        """Return the files of its OCR; none with a judge."""
-        return () if self.reader.is_judge else OCR
+        return super().prompt_files if self.is_judge else {}
 
     def missing(self) -> MissingRequirements:
-        return self.reader.missing()
+        """Return what the judge or OCR lacks."""
+        if self.is_judge:
+            return super().missing()
+        return missing_requirements(OCR_PACKAGES, OCR)
 
     def score(self, subject: Rendering | Run) -> Scoring:
         """Return one value over all pictures; undefined without a text.
@@ -238,7 +190,7 @@ class OneigText:
         wanted: list[WantedText] = []
         languages: set[Language] = set()
         for output in outputs:
-            pictures, language = yield from _wanted(output, self.reader.grid)
+            pictures, language = yield from _wanted(output, self.grid)
             wanted += pictures
             languages |= {language} if pictures else set()
         if len(languages) > 1:
@@ -249,8 +201,27 @@ class OneigText:
             if isinstance(subject, Rendering):
                 reason = "the prompt requires no text, or no shot has a picture"
             return [Value(None, reason=reason)]
-        read = yield from self.reader.read(wanted)
+        read = yield from self._read(wanted)
         return [_value(wanted, read, languages.pop())]
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        from evalcore.metrics.encoders.ocr import ocr
+
+        return ocr()
+
+    def _read(self, wanted: Sequence[WantedText]) -> Reading:
+        if not self.is_judge:
+            lines = yield Ask(self.encoder, [image for image, _text in wanted])
+            return [" ".join(found.tolist()) for found in lines]
+        if self.files:
+            questions = [program.read_text(image, text) for image, text in wanted]
+        else:
+            own = prompts("oneig")["text"]
+            questions = [JudgeQuestion((image, own)) for image, _text in wanted]
+        parse = program.without_remarks if self.files else read_reply
+        replies = yield from ask_judge(questions, parse)
+        return [reply.value for reply in replies]
 
 
 def _wanted(

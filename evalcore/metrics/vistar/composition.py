@@ -34,7 +34,7 @@ from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.oneig.alignment import cells
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import parameter
-from evalcore.metrics.weights import AnyWeights, missing_requirements
+from evalcore.metrics.weights import Weights, missing_requirements
 
 Profile = Literal["vistar-regions", "story-shots"]
 # Subject if the prompt names none: ViStoryBench's word for characters.
@@ -153,7 +153,7 @@ class Composition:
         )
 
     @property
-    def weights(self) -> tuple[AnyWeights, ...]:
+    def weights(self) -> tuple[Weights, ...]:
         """Return the files of its networks."""
         return clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE
 

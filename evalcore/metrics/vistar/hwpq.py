@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from evalcore.metrics.base import FeatureError, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import prompt_hashes
+from evalcore.metrics.llm_judge.asking import AskingMetric
+from evalcore.metrics.llm_judge.client import judge_name
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistar.prompt_language import vistar_of
 from evalcore.metrics.vistar.questionnaire import (
@@ -84,7 +84,7 @@ def answered(questionnaire: HierarchicalQuestionnaire, pairs: PairScores) -> flo
     return min(share, 1.0)
 
 
-class Hwpq:
+class Hwpq(AskingMetric):
     """HWPQ of an output, or the answered share of its questionnaire's weight.
 
     Each question shows all pictures of the output. An unusable reply is asked for
@@ -107,18 +107,12 @@ class Hwpq:
         self.profile = profile
         self.way, _mark, percent = profile.partition(MARK)
         self.least = int(percent or ANSWERED) / 100
+        asks = "all" if self.way == "vistar-batched" else "one"
+        self.own = ("vistar", "system", asks)
 
     @property
     def info(self) -> MetricInfo:
         return declared(self.name, self.profile, backend=judge_name())
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        asks = "all" if self.way == "vistar-batched" else "one"
-        return prompt_hashes("vistar", "system", asks)
-
-    missing = staticmethod(missing_judge)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; that of `hwpq` has every answer in its trace.

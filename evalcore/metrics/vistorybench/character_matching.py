@@ -27,7 +27,14 @@ from evalcore.metrics.base import (
     Rendering,
 )
 from evalcore.metrics.encoders import faces
-from evalcore.metrics.encoders.published import DETECTOR, clip_weights
+from evalcore.metrics.encoders.published import (
+    ADAFACE,
+    ARCFACE,
+    DETECTOR,
+    FACENET,
+    SCRFD,
+    clip_weights,
+)
 from evalcore.metrics.weights import missing_requirements
 
 # Identity of a figure: a vector of length 1 from each encoder that recognised it.
@@ -100,9 +107,8 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
 PROMPT = "character"
 REALISTIC = "realistic_human"
 DETECTOR_PACKAGES = ("torch", "transformers")
-FACES = faces.joined(faces.ARCFACE, faces.ADAFACE, faces.FACENET)
 PACKAGES = (*DETECTOR_PACKAGES, "open_clip", "onnxruntime")
-WEIGHTS = (DETECTOR, clip_weights(), *FACES.weights)
+WEIGHTS = (DETECTOR, clip_weights(), SCRFD, ARCFACE, ADAFACE, FACENET)
 
 # Input of the face networks: as in the program, or as in their training.
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]

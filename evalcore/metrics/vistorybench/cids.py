@@ -34,7 +34,7 @@ from evalcore.metrics.vistorybench.character_matching import (
     similarities,
     similarity,
 )
-from evalcore.metrics.weights import AnyWeights
+from evalcore.metrics.weights import Weights
 
 Variant = Literal["cross", "self", "cross_strict", "self_strict", "matched"]
 FINDER = "Grounding DINO tiny"
@@ -318,7 +318,7 @@ class CharacterCount:
         )
 
     @property
-    def weights(self) -> tuple[AnyWeights, ...]:
+    def weights(self) -> tuple[Weights, ...]:
         """Return the detector, and the encoders if it needs them."""
         if self.profile == "vsb-code-2026.02":
             return (DETECTOR,)

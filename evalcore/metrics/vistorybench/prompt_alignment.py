@@ -31,21 +31,14 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, ask_judge
+from evalcore.metrics.llm_judge.asking import AskingMetric, JudgeAnswer, ask_judge
 from evalcore.metrics.llm_judge.checkouts import (
     VISTORYBENCH,
     PromptFile,
-    hashes,
-    missing_prompts,
     template_with,
 )
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import (
-    Detail,
-    JudgeQuestion,
-    prompt_hashes,
-    prompts,
-)
+from evalcore.metrics.llm_judge.client import judge_name
+from evalcore.metrics.llm_judge.questions import Detail, JudgeQuestion, prompts
 from evalcore.metrics.llm_judge.replies import EXPLAINED_SCORE, Unclear, scores_after
 from evalcore.metrics.registry import declared
 from evalcore.metrics.vistorybench import character_matching
@@ -156,7 +149,7 @@ def individual_action(
     return float(round(story)) if rounded else story
 
 
-class _GradedByJudge:
+class _GradedByJudge(AskingMetric):
     """Base of both metrics: how they ask the judge, and their declaration."""
 
     def __init__(self, aspect: str, profile: Profile) -> None:
@@ -164,17 +157,12 @@ class _GradedByJudge:
         self.profile = profile
         self.manner = MANNERS[profile]
         files = [RUBRIC_FILES[aspect], *([NAME_FILE] if aspect == "action" else [])]
-        # Files of the program's checkout that the profile needs.
         self.files = files if profile == CODE else []
+        self.own = ("vistorybench", aspect)
 
     @property
     def info(self) -> MetricInfo:
         return declared(self.name, self.profile, backend=judge_name())
-
-    @property
-    def prompt_files(self) -> Mapping[str, str]:
-        """Return the SHA-256 of each text that is sent, by its file."""
-        return hashes(self.files) or prompt_hashes("vistorybench", self.aspect)
 
     @property
     def rubric(self) -> str:
@@ -182,10 +170,6 @@ class _GradedByJudge:
         if self.profile == CODE:
             return RUBRIC_FILES[self.aspect].read()
         return prompts("vistorybench")[self.aspect]
-
-    def missing(self) -> MissingRequirements:
-        """Return the missing settings of the judge, and the missing prompts."""
-        return MissingRequirements([*missing_judge(), *missing_prompts(self.files)])
 
     def _asked(self, questions: Iterable[JudgeQuestion]) -> Judging:
         how = self.manner

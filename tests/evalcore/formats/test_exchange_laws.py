@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.formats.json_files import as_found, storable
-from evalcore.formats.story_scripts import ForeignScores
+from evalcore.formats.story_scripts import ForeignScores, GivenByUser
 from evalcore.formats.vistorybench.layout import FORM, RunPath
 from evalcore.formats.vistorybench.results import read_results
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
@@ -106,7 +106,7 @@ def test_folder_content_survives_import_and_export(tmp_path_factory, records, li
     put(folder / "metadata.json", {"run": run})
     put(folder / "manifest.json", {"version": 1, "metrics": {}})
     put(folder / "summary.json", {"run": run, "metrics": summary})
-    for name, written in exported(read_results(root / "in", ())).items():
+    for name, written in exported(read_results(root / "in", (), GivenByUser())).items():
         path = root / "out" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(written, encoding="utf-8")

@@ -399,7 +399,7 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("Envision", "a step without picture"): lambda _: why_unjudged(
         coloured([1], [], [3], [4], captions=list("abcd"))
     ),
-    ("Envision", "deviation over one trial"): lambda _: stability([3]).deviation,
+    ("Envision", "deviation over one trial"): lambda _: stability([3])["deviation"],
     # VISTAR
     ("TR", "nothing wanted, nothing written"): lambda _: text_rendering("", ""),
     ("TR", "nothing read"): lambda _: text_rendering("", "OPEN"),

@@ -40,12 +40,11 @@ def test_blur_lowers_sharpness_but_repetition_does_not(woods):
     assert failed == {}
     blurred = found["sharpness", "blurred"]
     assert (blurred.better, blurred.worse, blurred.undefined) == (9, 0, 0)
-    assert blurred.share == 1
     assert blurred.mean_original > blurred.mean_twin
     copied = found["palette_consistency", "repeated_shot"]
     assert copied.worse == 9, "copies are more consistent, which the metric likes"
     same = found["shots_present", "blurred"]
-    assert (same.alike, same.share) == (9, 0)
+    assert (same.alike, same.better) == (9, 0)
     assert not MetricScore.objects.exists()
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.dlib_faces import dlib_face_encoder
-from evalcore.metrics.weights import missing_requirements
+from evalcore.metrics.proxies import FaceConsistency
 from tests.evalcore.metrics.asking import image_of
 from tests.evalcore.metrics.encoders.face_files import drawn_face
 from tests.evalcore.metrics.encoders.test_faces_encoders import asked
@@ -17,7 +16,7 @@ from tests.evalcore.metrics.encoders.test_faces_encoders import asked
 
 @pytest.fixture(scope="module")
 def encoder():
-    assert not missing_requirements(faces.DLIB.packages, faces.DLIB.weights)
+    assert not FaceConsistency.missing()
     return dlib_face_encoder()
 
 
@@ -34,7 +33,7 @@ def test_encoder_works_from_several_threads(encoder, tmp_path):
         np.pad(small, ((3 * n, 0), (0, 5 * n), (0, 0)), mode="edge") for n in range(12)
     ]
     alone = [feature_of(encoder, picture) for picture in pictures]
-    together, _counts = asked(encoder, [image_of(p) for p in pictures], tmp_path)
+    together = asked(encoder, [image_of(p) for p in pictures], tmp_path)
     assert np.array_equal(alone, together)
     with ThreadPoolExecutor(4) as pool:
         chips = list(pool.map(encoder.prepare, pictures))
