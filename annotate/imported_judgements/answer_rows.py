@@ -16,7 +16,7 @@ from analysis.tables import FLAGS, MEAN_OF_RATERS, RANKING_ANSWER
 from annotate.kinds.ranking.kind import stored_order
 from annotate.models import Annotator, Question
 from annotate.models.studies import LETTERS
-from annotate.responses.submission import LONGEST_SECONDS
+from annotate.responses.timing import LONGEST_SECONDS
 from evalcore.importing.names import Names, Spellings, doubled
 from evalcore.importing.score_writing import LINE, ScoreRow
 from evalcore.importing.scores import table_rows

@@ -12,8 +12,9 @@ from annotate.kinds.likert.kind import LikertQuestion
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Event, Purpose, Study, User
 from annotate.schema import problems_of, refuse
+from annotate.studies import contradictions
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.parts import Goals, problems_of_goals
+from annotate.studies.parts import Goals
 from annotate.studies.units import PlanningError, UnitOutputs
 
 # How sure a study is of all values of a question together, however often one looks.
@@ -117,7 +118,7 @@ def set_goals(study: Study, given: Mapping[str, str], user: User) -> bool:
     texts = {key: given.get(key, "").strip() for key in Goals.model_fields}
     try:
         goals = Goals.model_validate({k: text for k, text in texts.items() if text})
-        refuse(problems_of_goals(goals, [kind_of(q) for q in study.asked]))
+        refuse(contradictions.of_goals(goals, [kind_of(q) for q in study.asked]))
     except ValidationError as error:
         problem = problems_of(error)[0]
         title = _(str(Goals.model_fields[str(problem.path[-1])].title))

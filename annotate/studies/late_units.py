@@ -1,9 +1,31 @@
-"""Units of a follow-up study: those of a late method, and linking units."""
+"""A late method of an earlier study: its part of a definition, and its units."""
 
-from annotate.studies.late_parts import LateEntry
+from typing import Annotated
+
+from pydantic import Field
+
+from annotate.schema import Count, Name, Part
 from evalcore.models import Output
 
 Group = tuple[Output, ...]
+
+
+class LinkingUnit(Part):
+    """A unit of an earlier study that is judged again."""
+
+    story: Name
+    methods: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+class LateEntry(Part):
+    """A method that is judged after the end of a study, with units of that study.
+
+    Side by side, the method meets `against` older ones in each story, by default all.
+    """
+
+    method: Name
+    against: Count | None = None
+    linking: Annotated[tuple[LinkingUnit, ...], Field(min_length=1)]
 
 
 def late_groups(late: LateEntry, by_story: dict[str, list[Output]]) -> list[Group]:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
@@ -41,7 +40,13 @@ from annotate.studies.plan_checks import (
     refuse_too_much_work,
     unscored_note,
 )
-from annotate.studies.story_draw import Draw, draw_notes, draw_stories, store_draw
+from annotate.studies.story_draw import (
+    Draw,
+    draw_notes,
+    draw_stories,
+    store_draw,
+    with_seed,
+)
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -64,8 +69,6 @@ MOST_DRAWN_AT_ONCE = 40
 PASSING = {"pass_mark", "attempts", "per_round"}
 # Assumed time to look at a picture; `Kind.seconds` is the time to answer.
 SECONDS_PER_PICTURE = 3
-# NumPy and SQLite take more; people copy it.
-LARGEST_SEED = 999_999
 
 
 @dataclass(frozen=True)
@@ -202,8 +205,8 @@ def outline(setup: Setup) -> Draft:
     PlanningError
         The study is impossible, or too large to plan.
     """
-    setup = _with_seed(setup)
-    definition = setup.definition
+    definition = with_seed(setup.definition, setup.slug)
+    setup = replace(setup, definition=definition)
     try:
         deadline.check(definition.deadline)
     except deadline.DeadlineError as error:
@@ -224,18 +227,6 @@ def outline(setup: Setup) -> Draft:
     check_shots(definition, units)
     check_pictures(definition, units)
     return draft
-
-
-def _with_seed(setup: Setup) -> Setup:
-    """Make a seed of the study's name unless one is given.
-
-    Studies then draw different stories, and one study draws those that were checked.
-    """
-    definition = setup.definition
-    if definition.stories is None or definition.seed:
-        return setup
-    seed = crc32(setup.slug.encode()) % LARGEST_SEED + 1
-    return replace(setup, definition=definition.with_changes(seed=seed))
 
 
 def with_plan(draft: Draft, progress: Progress = silent) -> Draft:

@@ -17,8 +17,7 @@ from annotate.models import Annotator, Purpose, Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.late_parts import LateEntry
-from annotate.studies.late_units import late_groups
+from annotate.studies.late_units import LateEntry, late_groups
 from annotate.studies.parts import CellPairs, StorySample
 from evalcore.models import Benchmark, Frame, Output, Story
 
