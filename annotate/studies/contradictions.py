@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from django.utils.translation import gettext as _
 from pydantic_core import PydanticCustomError
 
 from analysis.problems import InputError
@@ -10,7 +11,7 @@ from annotate.kinds.base import Kind
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition, Scale
 from annotate.kinds.registry import KINDS
 from annotate.models.studies import LETTERS
-from annotate.schema import Path, Problem
+from annotate.schema import Path, Problem, write_one_of
 from annotate.studies.late_units import LateEntry
 from annotate.studies.parts import (
     Adaptive,
@@ -39,7 +40,8 @@ def of_outputs(
         text = f"add at least one question of a kind other than {kinds[0].name}"
         yield Problem(["questions"], text)
     if least > most:
-        text = f"{names} show different numbers of outputs; make two studies"
+        text = _("%(kinds)s show different numbers of outputs; make two studies")
+        text %= {"kinds": names}
         yield Problem(["questions"], text)
     elif not least <= outputs <= most:
         span = f"{least} to {most}" if least < most else str(least)
@@ -54,7 +56,8 @@ def of_questions(questions: Questions) -> Iterator[Problem]:
     keys = [question.key for question in questions]
     for index, key in enumerate(keys):
         if key in keys[:index]:
-            yield Problem(["questions", index, "key"], f"{key} is used twice")
+            text = _("%(key)s is used twice") % {"key": key}
+            yield Problem(["questions", index, "key"], text)
     kinds = [question.kind for question in questions]
     for index, kind in enumerate(kinds):
         if kind in kinds[:index] and KINDS[kind].is_single:
@@ -90,12 +93,12 @@ def of_training(
         text = f"a {name} has no known answers to train with; remove training"
         yield Problem(["training"], text)
     elif not (training.units or training.twins):
-        text = "write at least one unit, or twins: 3"
+        text = _("write at least one unit, or twins: 3")
         yield Problem(["training", "units"], text)
     elif training.twins and not any(
         isinstance(one, DegradableQuestion) and one.degradation for one in questions
     ):
-        text = "no question names a degradation; add one, or remove twins"
+        text = _("no question names a degradation; add one, or remove twins")
         yield Problem(["training", "twins"], text)
     yield from _known(questions, training.units, ["training", "units"])
 
@@ -111,8 +114,7 @@ def of_checks(
             yield Problem(["checks", key], text)
     for index, kind in enumerate(checks.kinds):
         if kind not in controls:
-            text = f"write one of {', '.join(controls)}"
-            yield Problem(["checks", "kinds", index], text)
+            yield Problem(["checks", "kinds", index], write_one_of(controls))
     if "gold" in controls:
         yield from _known(questions, checks.gold, ["checks", "gold"])
 
@@ -142,8 +144,7 @@ def of_rules(rules: Rules, kinds: Sequence[Kind]) -> Iterator[Problem]:
     if isinstance(rules, list):
         for index, rule in enumerate(rules):
             if rule["signal"] not in known:
-                text = f"write one of {', '.join(known)}"
-                yield Problem(["rules", index, "signal"], text)
+                yield Problem(["rules", index, "signal"], write_one_of(known))
 
 
 def of_adaptive(
@@ -154,12 +155,11 @@ def of_adaptive(
         return
     keys = [q.key for q in questions if KINDS[q.kind].is_pairwise]
     if outputs != 2:
-        yield Problem(["adaptive"], "only a study of pairs can be adaptive")
+        yield Problem(["adaptive"], _("only a study of pairs can be adaptive"))
     elif assignment != "open":
-        text = "adaptive pairs need assignment: open"
-        yield Problem(["adaptive"], text)
+        yield Problem(["adaptive"], _("adaptive pairs need assignment: open"))
     elif adaptive.question not in keys:
-        yield Problem(["adaptive", "question"], f"write one of {', '.join(keys)}")
+        yield Problem(["adaptive", "question"], write_one_of(keys))
 
 
 def of_composites(composites: Composites, keys: set[str]) -> Iterator[Problem]:

@@ -32,6 +32,7 @@ from annotate.schema import (
     is_empty,
     refuse,
     refuse_empty,
+    write_one_of,
 )
 from annotate.studies import contradictions
 from annotate.studies.late_units import LateEntry
@@ -161,7 +162,7 @@ class StudyDefinition(Part):
         mappings = [one for one in questions if isinstance(one, dict)]
         is_needed = any(one["kind"] is None for one in mappings)
         if (is_needed or kind is not None) and str(kind) not in KINDS:
-            refuse([Problem(["kind"], f"write one of {', '.join(KINDS)}")])
+            refuse([Problem(["kind"], write_one_of(KINDS))])
         for one in mappings:
             of_kind = KINDS.get(str(one["kind"]))
             has_scale = of_kind and "scale" in of_kind.definition.model_fields

@@ -55,11 +55,11 @@ def check_planned(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> 
 def check_goals(goals: Goals, size: Size) -> None:
     """Refuse a goal that no number of ratings reaches, and name the nearest."""
     if goals.top is not None and goals.top >= size.methods:
-        raise _refusal(
-            "top",
+        raise PlanningError(
             _("There are %(methods)d methods; write a number from 1 to %(most)d.")
             if size.methods > 1
             else _("With one method there is nothing to separate; remove this goal."),
+            field="goals.top",
             methods=size.methods,
             most=size.methods - 1,
         )
@@ -69,21 +69,18 @@ def check_goals(goals: Goals, size: Size) -> None:
         if goal is None:
             continue
         if goal >= span / 2:
-            raise _refusal(
-                key,
-                _("Write less than %(most)s, half of the scale."),
-                most=f"{span / 2:g}",
-            )
+            text = _("Write less than %(most)s, half of the scale.")
+            raise PlanningError(text, f"goals.{key}", most=f"{span / 2:g}")
         least = smallest(key, span, size)
         if goal < least:
-            raise _refusal(
-                key,
+            raise PlanningError(
                 _(
                     "With %(stories)d stories no number of ratings reaches "
                     "±%(goal)s. The smallest goal is ±%(least)s: other stories may "
                     "differ from these, even if all ratings here are the same. Write "
                     "a larger goal, or add stories."
                 ),
+                field=f"goals.{key}",
                 stories=size.stories,
                 goal=f"{goal:g}",
                 least=_rounded_up(least),
@@ -103,10 +100,6 @@ def _rounded_up(value: float) -> str:
     return f"{-(-value * 1000 // 1) / 1000:.3f}"
 
 
-def _refusal(key: str, text: str, **values: object) -> PlanningError:
-    return PlanningError(text % values, field=f"goals.{key}")
-
-
 def set_goals(study: Study, given: Mapping[str, str], user: User) -> bool:
     """Store the goals of a study; return whether they changed.
 
@@ -122,7 +115,7 @@ def set_goals(study: Study, given: Mapping[str, str], user: User) -> bool:
     except ValidationError as error:
         problem = problems_of(error)[0]
         title = _(str(Goals.model_fields[str(problem.path[-1])].title))
-        raise PlanningError(f"{title}: {problem.text}") from error
+        raise PlanningError(f"{title}: {_(problem.text)}") from error
     check_goals(goals, size_of(study))
     after: dict[str, Any] = goals.model_dump()
     with transaction.atomic():

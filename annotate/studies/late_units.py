@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from django.utils.translation import gettext as _
 from pydantic import Field
 
 from annotate.schema import Count, Name, Part
@@ -54,13 +55,14 @@ def late_groups(late: LateEntry, by_story: dict[str, list[Output]]) -> list[Grou
             sets = [(late.method, name) for name in _met(others, late.against, turn)]
         groups += [tuple(own[key, name] for name in sorted(one)) for one in sets]
     if not groups:
-        raise ValueError(f"No story has an output of {late.method} to judge.")
+        text = _("No story has an output of %(method)s to judge.")
+        raise ValueError(text % {"method": late.method})
     for unit in late.linking:
         missing = [name for name in unit.methods if (unit.story, name) not in own]
         if missing:
-            raise ValueError(
-                f"Story {unit.story} has no output of {', '.join(missing)}."
-            )
+            text = _("Story %(story)s has no output of %(methods)s.")
+            named = {"story": unit.story, "methods": ", ".join(missing)}
+            raise ValueError(text % named)
         groups.append(tuple(own[unit.story, name] for name in sorted(unit.methods)))
     return list(dict.fromkeys(groups))
 

@@ -35,6 +35,7 @@ from annotate.studies.plan_checks import (
     check_pictures,
     check_shots,
     check_trained_on,
+    gaps_note,
     people_by_language,
     refuse_too_many,
     refuse_too_much_work,
@@ -55,7 +56,6 @@ from annotate.studies.units import (
     choose_units,
     create_units,
     free_slots,
-    gaps_note,
     planned_slots,
 )
 from evalcore.database.postgresql import analyze
@@ -271,17 +271,15 @@ def plan_study(
 def check_slug(slug: str) -> None:
     """Refuse a name that is invalid in web addresses or taken."""
     if not slug_re.fullmatch(slug):
-        raise PlanningError(
-            f"{slug!r}: write letters, digits, - and _ only.", field="slug"
-        )
+        text = _("“%(slug)s”: write letters, digits, - and _ only.")
+        raise PlanningError(text, "slug", slug=slug)
     if Study.objects.filter(slug=slug).exists():
         raise _taken(slug)
 
 
 def _taken(slug: str) -> PlanningError:
-    return PlanningError(
-        f"A study named {slug!r} already exists; choose another name.", field="slug"
-    )
+    text = _("A study named “%(slug)s” already exists; choose another name.")
+    return PlanningError(text, "slug", slug=slug)
 
 
 def with_twins(draft: Draft) -> Draft:
