@@ -75,11 +75,10 @@ class Names:
                 hint = (
                     _("; did you mean %(name)s?") % {"name": close[0]} if close else ""
                 )
-                rule = (
-                    _("a story of %(benchmark)s")
-                    if where == "story"
-                    else _("a method of %(benchmark)s")
-                ) % {"benchmark": self.benchmark.slug}
+                rule = _("a method of %(benchmark)s")
+                if where == "story":
+                    rule = _("a story of %(benchmark)s")
+                rule %= {"benchmark": self.benchmark.slug}
                 what = f"{rule}{hint}{_(' (--create adds new ones)')}"
                 found.append(Problem(file, what, line, where, name, rule))
             elif name and name not in known:
