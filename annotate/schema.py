@@ -20,6 +20,12 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from analysis.problems import Problems, WordedProblem, without_numbers
 
+
+def _(text: str) -> str:
+    """Mark a text that the set-up form translates."""
+    return text
+
+
 # In bytes. A study file of a hundred questions in two languages has 60 kB.
 LONGEST = 256_000
 
@@ -27,14 +33,14 @@ LONGEST = 256_000
 Path = list[str | int]
 # Corrections for errors that no type below describes itself.
 MESSAGES = {
-    "missing": "is missing",
-    "model_type": "write key: value pairs here",
-    "model_attributes_type": "write key: value pairs here",
-    "dict_type": "write key: value pairs here",
-    "dataclass_type": "write key: value pairs here",
-    "tuple_type": "write a list",
-    "list_type": "write a list",
-    "string_type": "write text",
+    "missing": _("is missing"),
+    "model_type": _("write key: value pairs here"),
+    "model_attributes_type": _("write key: value pairs here"),
+    "dict_type": _("write key: value pairs here"),
+    "dataclass_type": _("write key: value pairs here"),
+    "tuple_type": _("write a list"),
+    "list_type": _("write a list"),
+    "string_type": _("write text"),
 }
 # The largest count, and the largest other whole number, that a column holds.
 MOST, LARGEST = 2**31 - 1, 2**63 - 1
@@ -114,14 +120,19 @@ def problems_of(error: ValidationError) -> list[Problem]:
 def _text(kind: str, message: str, context: dict[str, Any]) -> str:
     expected = context.get("expected_tags") or context.get("expected")
     if expected:
-        return f"write one of {plain_list(expected)}"
+        return write_one_of(plain_list(expected))
     return str(context.get("reason") or MESSAGES.get(kind, message))
 
 
-def plain_list(expected: str) -> str:
-    """Turn "'a', 'b'" or "'a' or 'b'" into "a, b"."""
+def plain_list(expected: str) -> list[str]:
+    """Return the names of "'a', 'b'" or "'a' or 'b'"."""
     names = expected.replace(" or ", ", ").replace("'", "").split(", ")
-    return ", ".join(filter(None, names))
+    return [*filter(None, names)]
+
+
+def write_one_of(names: Iterable[str]) -> str:
+    """Return the correction that names the possible values."""
+    return f"write one of {', '.join(names)}"
 
 
 def says(text: str) -> WrapValidator:
@@ -181,7 +192,7 @@ class Part(BaseModel):
 def one_of(known: Collection[str], value: Any) -> Any:
     """Return a value, or refuse one that is not known."""
     if value not in known:
-        raise refusal(f"write one of {', '.join(known)}")
+        raise refusal(write_one_of(known))
     return value
 
 
@@ -191,19 +202,19 @@ def is_empty(value: Any) -> bool:
 
 def refuse_boolean(value: Any) -> Any:
     if isinstance(value, bool):
-        raise refusal("write a number")
+        raise refusal(_("write a number"))
     return value
 
 
 def _refuse_number(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise refusal("write true or false")
+        raise refusal(_("write true or false"))
     return value
 
 
 def _refuse_other_than_text(value: Any) -> Any:
     if not isinstance(value, str | date):
-        raise refusal("write a day, such as 2026-12-31")
+        raise refusal(_("write a day, such as 2026-12-31"))
     return value
 
 
@@ -212,7 +223,7 @@ def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         raise refusal(f'write text, such as "{str(value).lower()}" in quotes')
     if not isinstance(value, str | int | float):
-        raise refusal("write text")
+        raise refusal(_("write text"))
     return str(value)
 
 
@@ -225,7 +236,7 @@ def _as_texts(value: Any) -> Any:
 def refuse_empty(value: Any) -> Any:
     """Refuse an empty list."""
     if isinstance(value, list | tuple) and not value:
-        raise refusal("write a list with at least one entry")
+        raise refusal(_("write a list with at least one entry"))
     return value
 
 
@@ -235,7 +246,7 @@ def _as_names(value: Any) -> Any:
 
 def _as_key(text: str) -> str:
     if not text.replace("_", "").replace("-", "").isalnum():
-        raise refusal("write letters, digits, _ and - only")
+        raise refusal(_("write letters, digits, _ and - only"))
     return text
 
 
@@ -248,35 +259,37 @@ Names = Annotated[
     tuple[Name, ...],
     BeforeValidator(refuse_empty),
     BeforeValidator(_as_names, json_schema_input_type=str | list[str]),
-    says("write a name, or a list of names"),
+    says(_("write a name, or a list of names")),
 ]
 # One English text, or one text for each language.
 Texts = Annotated[
     dict[Text, Text],
     BeforeValidator(_as_texts, json_schema_input_type=str | dict[str, str]),
-    says("write text, or {en: ..., zh: ...}"),
+    says(_("write text, or {en: ..., zh: ...}")),
 ]
-Switch = Annotated[bool, BeforeValidator(_refuse_number), says("write true or false")]
+Switch = Annotated[
+    bool, BeforeValidator(_refuse_number), says(_("write true or false"))
+]
 Number = Annotated[
     int,
     BeforeValidator(refuse_boolean),
     Field(ge=0, le=LARGEST),
-    says("write a whole number of at least 0"),
+    says(_("write a whole number of at least 0")),
 ]
 Count = Annotated[
     int,
     BeforeValidator(refuse_boolean),
     Field(ge=1, le=MOST),
-    says("write a whole number of at least 1"),
+    says(_("write a whole number of at least 1")),
 ]
 Day = Annotated[
     date,
     BeforeValidator(_refuse_other_than_text, json_schema_input_type=date),
-    says("write a day, such as 2026-12-31"),
+    says(_("write a day, such as 2026-12-31")),
 ]
 Share = Annotated[
     float,
     BeforeValidator(refuse_boolean),
     Field(ge=0, le=1),
-    says("write a number from 0 to 1"),
+    says(_("write a number from 0 to 1")),
 ]

@@ -3,7 +3,6 @@
 import logging
 import secrets
 from datetime import timedelta
-from hashlib import sha256
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
@@ -14,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate.models import PasswordLink, User
+from annotate.models.tokens import digest
 from evalcore.database.postgresql import one_at_a_time
 from evalcore.serving import first_start
 
@@ -87,7 +87,7 @@ def issue_link(user: User, *, by: User) -> str:
     PasswordLink.objects.update_or_create(
         user=user,
         defaults={
-            "token_hash": _hash(token),
+            "token_hash": digest(token),
             "expires_at": timezone.now() + timedelta(days=LINK_DAYS),
             "used_at": None,
             "created_by": by,
@@ -102,11 +102,7 @@ def find_link(token: str) -> PasswordLink | None:
     if not settings.PASSWORD_LOGIN:
         return None
     links = PasswordLink.objects.select_related("user")
-    return links.filter(token_hash=_hash(token)).first()
-
-
-def _hash(token: str) -> str:
-    return sha256(token.encode()).hexdigest()
+    return links.filter(token_hash=digest(token)).first()
 
 
 @transaction.atomic

@@ -172,9 +172,9 @@ def moment(study: Study, event: int) -> Moment:
     return Moment(event, at, slots, hidden)
 
 
-def now(study: Study, user: User | None = None) -> Moment:
+def now(study: Study) -> Moment:
     """Mark this moment in the log and return it."""
-    return moment(study, mark(study, user).pk)
+    return moment(study, mark(study).pk)
 
 
 def hidden_views(events: QuerySet[Event]) -> dict[int, frozenset[str]]:

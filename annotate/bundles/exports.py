@@ -150,7 +150,7 @@ def tidy_up() -> None:
 def write(pk: int) -> None:
     """Write one export, unless another worker has it."""
     rows = Export.objects.filter(building.waiting(), pk=pk)
-    if not rows.update(state=State.RUNNING, heartbeat_at=timezone.now()):
+    if not Export.claim(rows):
         return
     export = Export.objects.select_related("study__benchmark", "view").get(pk=pk)
     log.note(study=export.study.slug)
@@ -159,7 +159,7 @@ def write(pk: int) -> None:
     changes: dict[str, object] = {"state": State.DONE}
     try:
         place.mkdir(mode=0o700, parents=True)
-        with Heartbeat(f"export {pk}", partial(_sign, pk)):
+        with Heartbeat(f"export {pk}", partial(Export.sign, pk)):
             write_file = _bundle if export.layout == BUNDLE else _tables
             file, notes = write_file(export, place)
         size, sha256 = file.stat().st_size, file_digest(file)
@@ -215,9 +215,3 @@ def _tables(export: Export, place: Path) -> tuple[Path, list[str]]:
                 archive.write(path, path.relative_to(draft), how)
     shutil.rmtree(draft)
     return file, notes
-
-
-def _sign(pk: int) -> bool:
-    """Record a heartbeat; return whether nobody has deleted the export."""
-    own = Export.objects.filter(pk=pk, state=State.RUNNING)
-    return bool(own.update(heartbeat_at=timezone.now()))

@@ -20,6 +20,8 @@ from annotate.models.slots import new_code
 from annotate.studies.parts import TrainedOn
 
 ROWS_AT_ONCE = 1000
+# Rankings had no ties before, whatever their questions stored.
+TIES = "0024_ties"
 Row = dict[str, Any]
 TRAINED_ON: TypeAdapter[TrainedOn] = TypeAdapter(TrainedOn)
 
@@ -211,6 +213,13 @@ def _study(row: Row, rows: ImportedRows) -> None:
     TRAINED_ON.validate_python(row.get("trained_on", {}))
 
 
+def _question(row: Row, rows: ImportedRows) -> None:
+    """Leave a ranking of an older version without ties."""
+    if row["kind"] == "ranking":
+        has_ties = TIES in rows.bundle.manifest["migrations"]["annotate"]
+        row["allow_tie"] = has_ties and row["allow_tie"]
+
+
 def _posted(row: Row, rows: ImportedRows) -> None:
     row["posted_to"] = rows.rename(row["posted_to"])
 
@@ -248,6 +257,7 @@ ADAPTED: dict[str, Callable[[Row, ImportedRows], None]] = {
     "Study": _study,
     "posted_runs": _posted,
     "posted_scores": _posted,
+    "Question": _question,
     "Slot": _slot,
     "Event": _event,
 }

@@ -27,7 +27,7 @@ from annotate.models import (
     mark_of,
     new_token,
 )
-from annotate.studies.drafting import LONGEST_SLUG
+from annotate.studies.drafting import LONGEST_SLUG, unused_slug
 from evalcore import media, media_store
 from evalcore.database.postgresql import analyze
 from evalcore.media import original_path
@@ -95,7 +95,7 @@ def _names(bundle: Bundle, slug: str) -> dict[str, str]:
                 f"a name of a study, not {shown(name)!r}", PARTS["Study"].file, line
             )
         if own != main:
-            name = _unused(Study, name)
+            name = unused_slug(Study, name)
         elif Study.objects.filter(slug=name).exists():
             bundle.refuse(
                 f"a new study; {name!r} is here already (--as NEWNAME imports it "
@@ -104,15 +104,6 @@ def _names(bundle: Bundle, slug: str) -> dict[str, str]:
         found[own] = name
     if main not in found:
         bundle.refuse(f"the study {shown(main)!r}", PARTS["Study"].file)
-    return found
-
-
-def _unused(model: type[Study] | type[Benchmark], name: str) -> str:
-    """Return a name that no row has, with a number if need be."""
-    found, number = name, 2
-    while model._base_manager.filter(slug=found).exists():
-        found = f"{name[: LONGEST_SLUG - 5]}-{number}"
-        number += 1
     return found
 
 
@@ -182,7 +173,7 @@ def _store(bundle: Bundle, slugs: dict[str, str], stored: list[Path]) -> Importe
     told = next(bundle.rows(PARTS["Benchmark"].file), {})
     name = str(told.get("slug"))
     same = _same_benchmark(bundle, name)
-    rows.benchmark = _unused(Benchmark, name)
+    rows.benchmark = unused_slug(Benchmark, name)
     remarks = []
     for part in PARTS.values():
         if part.of_benchmark and not part.key and same is not None:

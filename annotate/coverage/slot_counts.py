@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotate.coverage.counts import SURPLUS
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.people.presence import answers_by_day, patience_days
-from annotate.responses import submission
+from annotate.responses import timing
 
 SlotState = Slot.State
 HOURS_KEPT, PACE_KEPT = timedelta(days=15), timedelta(weeks=8)
@@ -132,7 +132,7 @@ def _by_person(rows: QuerySet[Slot], since: datetime) -> dict[str, list[list[int
 
 
 def _median_seconds(study: Study) -> dict[int, float]:
-    rows = _real(study).annotate(measured=submission.measured())
+    rows = _real(study).annotate(measured=timing.measured())
     timed = rows.filter(measured__isnull=False).values_list("annotator", "measured")
     by_annotator: dict[int, list[float]] = defaultdict(list)
     for annotator, seconds in timed.iterator(5000):
@@ -146,7 +146,7 @@ def _median_minutes(study: Study) -> float | None:
         submitted_at__isnull=False, annotator__state=Annotator.State.FINISHED
     )
     spent: Counter[int] = Counter()
-    timed = done.annotate(measured=submission.measured()).order_by()
+    timed = done.annotate(measured=timing.measured()).order_by()
     for annotator, seconds in timed.values_list("annotator", "measured").iterator(5000):
         spent[annotator] += seconds or 0
     return round(median(spent.values()) / 60, 1) if spent else None

@@ -3,12 +3,14 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from analysis.problems import Problem, Problems, listed
 from analysis.reading.texts import as_number, step_of, with_code_points
@@ -16,7 +18,7 @@ from analysis.tables import FLAGS, MEAN_OF_RATERS, RANKING_ANSWER
 from annotate.kinds.ranking.kind import stored_order
 from annotate.models import Annotator, Question
 from annotate.models.studies import LETTERS
-from annotate.responses.submission import LONGEST_SECONDS
+from annotate.responses.timing import LONGEST_SECONDS
 from evalcore.importing.names import Names, Spellings, doubled
 from evalcore.importing.score_writing import LINE, ScoreRow
 from evalcore.importing.scores import table_rows
@@ -65,39 +67,34 @@ def row_problems(
     line = row[LINE]
     problems = []
     if not row["story"]:
-        expected = "a story; analyse means of methods with plumbline align"
+        expected = _("a story; analyse means of methods with plumbline align")
         problems.append(Problem(file, expected, line, "story"))
     for column in methods:
         for problem in names.problems(file, line, row["story"], row[column], column):
             if problem not in problems:
                 problems.append(problem)
     if row.get("shot") not in (None, ""):
-        expected = (
+        expected = _(
             "an answer about a whole output; analyse answers about shots with "
             "plumbline align"
         )
         problems.append(Problem(file, expected, line, "shot", str(row["shot"])))
     for flag in FLAGS:
         if row.get(flag):
-            expected = "an answer that counts; remove this row"
+            expected = _("an answer that counts; remove this row")
             problems.append(Problem(file, expected, line, flag, "true"))
     if row["annotator"] == MEAN_OF_RATERS:
-        expected = "an annotator; analyse mean ratings with plumbline align"
+        expected = _("an annotator; analyse mean ratings with plumbline align")
         problems.append(Problem(file, expected, line, "annotator", row["annotator"]))
     for column in ("annotator", question):
         if len(row[column]) > LONGEST[column]:
-            what = f"a name of at most {LONGEST[column]} letters"
+            what = _("a name of at most %(most)d letters") % {"most": LONGEST[column]}
             problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
-    for column, expected, is_valid in (
-        ("seconds", "a number of seconds from 0, such as 12.5", _is_seconds),
-        ("session", "a whole number from 1 to 9999", COUNT.fullmatch),
-        ("round", "a whole number from 1 to 9999", FOUR_LETTERS.fullmatch),
-        ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
-    ):
+    for column, expected, is_valid in CELLS:
         value = str(row.get(column) or "")
         if value and not is_valid(value):
             value = with_code_points(value)
-            problems.append(Problem(file, expected, line, column, value))
+            problems.append(Problem(file, _(expected), line, column, value))
     return problems
 
 
@@ -111,6 +108,16 @@ def _is_time(text: str) -> bool:
     except (ValueError, OverflowError):
         return False
     return EARLIEST <= when <= timezone.now() + timedelta(days=1)
+
+
+WHOLE_NUMBER = gettext_noop("a whole number from 1 to 9999")
+# Optional columns, what stands in their cells, and its test.
+CELLS: tuple[tuple[str, str, Callable[[str], object]], ...] = (
+    ("seconds", gettext_noop("a number of seconds from 0, such as 12.5"), _is_seconds),
+    ("session", WHOLE_NUMBER, COUNT.fullmatch),
+    ("round", WHOLE_NUMBER, FOUR_LETTERS.fullmatch),
+    ("submitted_at", gettext_noop("a time such as 2025-06-01T12:00:00Z"), _is_time),
+)
 
 
 def as_utc(text: str) -> datetime:
@@ -140,16 +147,16 @@ def step_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
     given = [(row, float(row["rating"])) for row in rows if row["rating"] != ""]
     given = [(row, value) for row, value in given if math.isfinite(value)]
     step = step_of(value for _row, value in given)
-    rule = "a whole number"
+    rule = _("a whole number")
     if step:
         times = round(1 / step)
-        expected = (
-            f"{rule}, since scales here have steps of 1, not of {step:g}: multiply all "
-            f"ratings and --scale by {times}, or analyse the ratings unchanged with "
-            "plumbline align"
-        )
+        expected = _(
+            "a whole number, since scales here have steps of 1, not of %(step)s: "
+            "multiply all ratings and --scale by %(times)d, or analyse the ratings "
+            "unchanged with plumbline align"
+        ) % {"step": f"{step:g}", "times": times}
     else:
-        expected = f"{rule}; analyse mean ratings with plumbline align"
+        expected = _("a whole number; analyse mean ratings with plumbline align")
     return Problems(
         Problem(file, expected, row[LINE], "rating", f"{value:g}", rule)
         for row, value in given
@@ -193,7 +200,7 @@ def side_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
         before = first.setdefault(slot_key(row), row)
         left = row.get("left_method", "")
         if left != before.get("left_method", ""):
-            expected = f"the method on the left in line {before[LINE]}"
+            expected = _("the method on the left in line %(n)d") % {"n": before[LINE]}
             problems.append(Problem(file, expected, row[LINE], "left_method", left))
     return problems
 
@@ -203,7 +210,8 @@ def scale_problems(scale: tuple[int | None, int | None], file: str) -> list[Prob
     low, high = scale
     if low is not None and high is not None and LOWEST <= low < high <= HIGHEST:
         return []
-    expected = f"a scale between {LOWEST} and {HIGHEST}"
+    expected = _("a scale between %(low)d and %(high)d")
+    expected %= {"low": LOWEST, "high": HIGHEST}
     return [Problem(file, expected, value=f"{low}:{high}")]
 
 
@@ -234,8 +242,11 @@ def length_problems(rows: list[ScoreRow], file: str) -> list[Problem]:
     return [
         Problem(
             file,
-            f"a ranking of at most {len(LETTERS)} methods; analyse longer ones with "
-            "plumbline leaderboard --rankings",
+            _(
+                "a ranking of at most %(most)d methods; analyse longer ones with "
+                "plumbline leaderboard --rankings"
+            )
+            % {"most": len(LETTERS)},
             own[0][LINE],
             "method",
             f"{len(own)} methods",

@@ -58,10 +58,10 @@ def is_required(question: Question) -> bool:
     return not kind_of(question).is_optional or bool(question.anchors.get("required"))
 
 
-def kind_of_table(table: str, *, of_shots: bool = False) -> Kind:
-    """Return the kind whose answers a table holds."""
+def kind_of_table(table: str) -> Kind:
+    """Return the kind whose answers about whole outputs a table holds."""
     kinds = (kind for kind in KINDS.values() if table in kind.tables)
-    return next(kind for kind in kinds if kind.of_shots == of_shots)
+    return next(kind for kind in kinds if not kind.of_shots)
 
 
 def kinds_named(names: Iterable[str]) -> list[Kind]:

@@ -17,6 +17,7 @@ from annotate.models.people import (
     Annotator,
     Invitation,
     JoinLink,
+    StudyMember,
     User,
     Visit,
     mark_of,
@@ -38,7 +39,6 @@ from annotate.models.studies import (
     Purpose,
     Question,
     Study,
-    StudyMember,
     localised,
 )
 from annotate.models.tokens import ApiToken, KeptAnswer

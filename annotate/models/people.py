@@ -1,4 +1,4 @@
-"""Users, annotators and their invitations."""
+"""Users, members of studies, annotators and their invitations."""
 
 import secrets
 from hashlib import sha256
@@ -42,6 +42,29 @@ class User(AbstractUser):
     def revoke_tokens(self) -> None:
         """Revoke every API token."""
         self.api_tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+class StudyMember(models.Model):
+    """A user's role in a study: managers run it, researchers read it."""
+
+    class Role(models.TextChoices):
+        MANAGER = "manager", _("manager")
+        RESEARCHER = "researcher", _("researcher")
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            once("member_once_per_study", "study", "user"),
+            known("member_role_known", role=["manager", "researcher"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role} of {self.study}"
 
 
 def account_if_known() -> "models.ForeignKey[User | None, User | None]":

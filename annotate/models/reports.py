@@ -1,5 +1,6 @@
 """Report, export, plan and rehearsal jobs of studies, with their state."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import models
@@ -27,6 +28,8 @@ class Job(models.Model):
         CANCELLED = "cancelled", _("cancelled")
 
     UNFINISHED = (State.QUEUED, State.RUNNING)
+    # A job without a heartbeat for this long has lost its worker.
+    SILENT = timedelta(seconds=90)
 
     created_by = account_if_known()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -45,6 +48,17 @@ class Job(models.Model):
         return rows.filter(state__in=cls.UNFINISHED).update(
             state=cls.State.CANCELLED, finished_at=timezone.now()
         )
+
+    @classmethod
+    def claim(cls, rows: models.QuerySet[Any]) -> bool:
+        """Mark a waiting job as running; return whether no other worker has it."""
+        return bool(rows.update(state=cls.State.RUNNING, heartbeat_at=timezone.now()))
+
+    @classmethod
+    def sign(cls, pk: int, **also: object) -> bool:
+        """Renew a running job's heartbeat; return whether it is still wanted."""
+        running = cls._default_manager.filter(pk=pk, state=cls.State.RUNNING)
+        return bool(running.update(heartbeat_at=timezone.now(), **also))
 
 
 STATES = ("queued", "running", "done", "failed", "cancelled")

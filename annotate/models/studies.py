@@ -1,10 +1,9 @@
-"""Studies: questions, annotators, and members."""
+"""Studies and their questions."""
 
 from copy import copy
 from datetime import datetime
 from functools import lru_cache
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -256,29 +255,6 @@ class Study(models.Model):
     @property
     def instructions_text(self) -> str:
         return localised(self.instructions)
-
-
-class StudyMember(models.Model):
-    """A user's role in a study: managers run it, researchers read it."""
-
-    class Role(models.TextChoices):
-        MANAGER = "manager", _("manager")
-        RESEARCHER = "researcher", _("researcher")
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
-    )
-    role = models.CharField(max_length=10, choices=Role.choices)
-
-    class Meta:
-        constraints = [
-            once("member_once_per_study", "study", "user"),
-            known("member_role_known", role=["manager", "researcher"]),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.user}: {self.role} of {self.study}"
 
 
 # Subjects of the two boxes of a checklist's label.

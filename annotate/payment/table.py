@@ -28,7 +28,7 @@ from annotate.models import (
 from annotate.people.outcomes import CompletionCode, given_codes, last_attempt
 from annotate.people.presence import last_seen
 from annotate.people.status import Status, statuses
-from annotate.responses.submission import measured
+from annotate.responses.timing import measured
 
 SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 # Checks in which a high share is a good sign.

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.models import Annotator, Event, JoinLink, Slot, Study, User
+from annotate.models.tokens import digest
 from annotate.people import inviting
 from annotate.people.inviting import InvitingError
 from annotate.people.places import (
@@ -136,7 +136,7 @@ def join(
         study.pk,
         annotator=place,
         link=link.pk,
-        page=_digest(page),
+        page=digest(page),
         network=network(study.pk, address),
     )
     return place
@@ -152,13 +152,9 @@ def _just_joined(link: JoinLink, page: str) -> Annotator | None:
         annotator__invitation__isnull=False,
         at__gt=timezone.now() - PRESSED_TWICE,
         details__link=link.pk,
-        details__page=_digest(page),
+        details__page=digest(page),
     ).first()
     return event.annotator if event else None
-
-
-def _digest(page: str) -> str:
-    return sha256(page.encode()).hexdigest()
 
 
 @transaction.atomic

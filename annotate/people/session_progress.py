@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotate.assignment import choosing
 from annotate.models import Annotator, Purpose, Skip, Slot, Study
 from annotate.responses import leasing
-from annotate.responses.submission import measured
+from annotate.responses.timing import measured
 from evalcore.database.prepared import Prepared
 from evalcore.models import Story
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotate.kinds.base import BadAnswerError
 from annotate.models import Fault, Study
 from annotate.presentation import slot_view
-from annotate.responses.writing import Held, Row
+from annotate.responses.writing import Held, Row, refuse_unknown_shot
 from evalcore.models import Output
 
 
@@ -42,11 +42,10 @@ class FaultRow(Row):
     def store(self, held: Held) -> None:
         """Store the report, or raise if the story has no such side or shot."""
         slot = held.slot
-        numbers = slot.unit.story.shots.values_list("number", flat=True)
         if self.side and self.side not in slot_view.sides(slot):
             raise BadAnswerError(f"This story has no side {self.side!r}.")
-        if self.shot and self.shot not in set(numbers):
-            raise BadAnswerError(f"This story has no shot {self.shot}.")
+        if self.shot:
+            refuse_unknown_shot(slot, self.shot)
         Fault.objects.get_or_create(
             slot=slot, annotator=held.person, side=self.side, shot=self.shot
         )

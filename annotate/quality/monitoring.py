@@ -32,7 +32,7 @@ from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
 from annotate.quality_rules.signals import COMPARED, below, measure
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.responses.leasing import locked_annotator
-from annotate.responses.submission import time_problem
+from annotate.responses.timing import time_problem
 from evalcore.models import Shot
 
 # Comparing with others is slow, and the result changes slowly.

@@ -31,8 +31,6 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 State = Rehearsal.State
-# A rehearsal without a heartbeat for this long has lost its worker.
-SILENT = timedelta(seconds=90)
 RETENTION = timedelta(days=1)
 MOST_PEOPLE = 300
 # A process that takes longer is ended.
@@ -98,7 +96,8 @@ def has_lost_worker(row: Rehearsal) -> bool:
 
 
 def _is_silent(row: Rehearsal) -> bool:
-    return row.heartbeat_at is None or row.heartbeat_at < timezone.now() - SILENT
+    heard = row.heartbeat_at
+    return heard is None or heard < timezone.now() - Rehearsal.SILENT
 
 
 def root() -> Path:
@@ -155,13 +154,13 @@ def lost_text() -> str:
 def work_on(pk: int) -> None:
     """Carry out one queued rehearsal, unless another worker has it."""
     queued = Rehearsal.objects.filter(pk=pk, state=State.QUEUED)
-    if not queued.update(state=State.RUNNING, heartbeat_at=timezone.now()):
+    if not Rehearsal.claim(queued):
         return
     row = Rehearsal.objects.select_related("study__benchmark").get(pk=pk)
     log.note(study=row.study.slug)
     result: dict[str, Any] = {}
     try:
-        with Heartbeat(f"rehearsal {pk}", partial(_sign, pk)):
+        with Heartbeat(f"rehearsal {pk}", partial(Rehearsal.sign, pk)):
             result = _carry_out(row)
     except CancelledError:
         logger.info("rehearsal %s was deleted", pk)
@@ -253,7 +252,7 @@ def _follow(process: "subprocess.Popen[str]", pk: int) -> None:
     alarm.start()
     try:
         for line in process.stdout:
-            if not _sign(pk, **json.loads(line)):
+            if not Rehearsal.sign(pk, **json.loads(line)):
                 raise CancelledError
         process.wait()
     finally:
@@ -267,9 +266,3 @@ def _last_line(text: str, code: int) -> str:
     logger.error("a rehearsal ended with %s: %s", code, text[-4000:])
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1][:500] if lines else f"exit code {code}"
-
-
-def _sign(pk: int, **progress: object) -> bool:
-    """Record a heartbeat; return whether nobody has deleted the rehearsal."""
-    running = Rehearsal.objects.filter(pk=pk, state=State.RUNNING)
-    return bool(running.update(heartbeat_at=timezone.now(), **progress))

@@ -5,7 +5,6 @@ import logging
 import shutil
 import zipfile
 from dataclasses import fields
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,8 +31,6 @@ logger = logging.getLogger(__name__)
 
 # How the files for the public begin, in the folder of a report.
 PUBLIC = "public-"
-# A report without a heartbeat for this long has lost its worker.
-SILENT = timedelta(seconds=90)
 
 
 TYPES = {
@@ -97,7 +94,8 @@ def folder(report: Report) -> Path:
 
 def waiting() -> Q:
     """Return the condition of jobs without a worker: queued, or worker lost."""
-    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
+    last = timezone.now() - Job.SILENT
+    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=last)
     return Q(state=Job.State.QUEUED) | (Q(state=Job.State.RUNNING) & silent)
 
 
@@ -109,7 +107,7 @@ def waiting_reports() -> list[int]:
     at_work = Report.objects.filter(
         created_by=OuterRef("created_by"),
         state=Report.State.RUNNING,
-        heartbeat_at__gte=timezone.now() - SILENT,
+        heartbeat_at__gte=timezone.now() - Job.SILENT,
     )
     latest = (
         Report.objects.filter(created_by=OuterRef("created_by"))
@@ -130,9 +128,7 @@ class CancelledError(Exception):
 
 def build_report(report_id: int) -> Report:
     """Build one report, unless another worker has it."""
-    claimed = Report.objects.filter(waiting(), pk=report_id).update(
-        state=Report.State.RUNNING, heartbeat_at=timezone.now()
-    )
+    claimed = Report.claim(Report.objects.filter(waiting(), pk=report_id))
     report = Report.objects.select_related("study", "view").get(pk=report_id)
     if not claimed:
         return report

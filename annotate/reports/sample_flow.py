@@ -80,20 +80,33 @@ def _gone(study: Study, moment: Moment) -> tuple[dict[int, str], set[int]]:
     """Return why people went, and who had opened a link, according to the log."""
     opening = (Event.Kind.LINK_OPENED, Event.Kind.ANNOTATOR_JOINED)
     events = study.events.filter(
-        kind__in=(*REASONS, *opening), pk__lte=moment.event, annotator__isnull=False
+        kind__in=(*REASONS, *opening), annotator__isnull=False
     ).order_by("pk")
+    rows: list[Any] = [*events.values_list("pk", "annotator", "kind")]
+    gave_place = _gave_place(study, rows)
     gone, opened = dict[int, str](), set[int]()
-    given = study.annotators.filter(left_at__lte=moment.at)
-    left = {*given.values_list("pk", flat=True)}
-    rows: Any = events.values_list("annotator", "kind")
-    for person, kind in rows:
+    for pk, person, kind in rows:
+        if pk > moment.event:
+            break
         if kind in opening:
             opened.add(person)
-        elif kind == Event.Kind.ANNOTATOR_REVOKED and person in left:
-            gone[person] = PLACE_GIVEN
         else:
-            gone[person] = REASONS[kind]
+            gone[person] = PLACE_GIVEN if pk in gave_place else REASONS[kind]
     return gone, opened
+
+
+def _gave_place(study: Study, events: list[Any]) -> set[int]:
+    """Return the removals of people who came back, or still may, by the whole log."""
+    removed, back = Event.Kind.ANNOTATOR_REVOKED, Event.Kind.ANNOTATOR_RESUMED
+    left = study.annotators.filter(left_at__isnull=False)
+    following = dict.fromkeys(left.values_list("pk", flat=True), back)
+    found = set()
+    for pk, person, kind in reversed(events):
+        if kind == removed and following.get(person) == back:
+            found.add(pk)
+        if kind in (removed, back):
+            following[person] = kind
+    return found
 
 
 def _left_out(reasons: Iterator[str]) -> Iterator[dict[str, Any]]:

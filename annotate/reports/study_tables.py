@@ -12,7 +12,7 @@ from annotate.kinds.registry import kind_of_table, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Event, Exclusion, Purpose, Study
 from annotate.models.studies import LETTERS
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.responses import submission
+from annotate.responses import timing
 from annotate.studies.study_file import read_definition
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
         answers.exclude(slot__purpose=Purpose.TRAINING)
         .annotate(
             story=F("slot__unit__story__key"),
-            seconds=submission.measured("slot__"),
+            seconds=timing.measured("slot__"),
             **{
                 f"{name}_{letter}": F(f"slot__unit__output_{letter}__{path}")
                 for name, path in (("method", "method__name"), ("degradation",) * 2)

@@ -1,15 +1,14 @@
-"""Store the rows of a request, submit the slot, and record its time."""
+"""Store the rows of a request, and submit the slot."""
 
 import logging
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Exists, F, Q, QuerySet, Subquery, When
+from django.db.models import Exists, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -18,7 +17,6 @@ from annotate import event_log
 from annotate.kinds.base import AnswerError, NotNowError, NotYetError
 from annotate.kinds.registry import is_required, kind_of
 from annotate.models import Annotator, Event, Flag, Purpose, Slot
-from annotate.models.units import OUTPUTS
 from annotate.responses.giving_back import due, release_expired
 from annotate.responses.late import regain
 from annotate.responses.leasing import (
@@ -30,6 +28,7 @@ from annotate.responses.leasing import (
     own_locked_slot,
     renew,
 )
+from annotate.responses.timing import note_sight, note_time, timed
 from annotate.responses.writing import (
     AnswerRow,
     Held,
@@ -40,25 +39,12 @@ from annotate.responses.writing import (
     shots_left,
 )
 from evalcore.database.prepared import Prepared, store
-from evalcore.models import Frame
 
 logger = logging.getLogger(__name__)
 
 # The number of attempts if another request changes the slot or an answer.
 ATTEMPTS = 3
-LONGEST_SECONDS = 24 * 3600
-# The clocks of server and browser differ slightly.
-TOLERANCE = 1.0
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
-
-
-def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
-    return Slot.objects.filter(
-        annotator=annotator,
-        submitted_at__lte=now,
-        offered_at__isnull=False,
-        seconds__isnull=False,
-    )
 
 
 class Facts(NamedTuple):
@@ -79,7 +65,7 @@ FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
             "study__state",
             Exists(Flag.unread_warnings(annotator)),
             Subquery(
-                _timed(annotator, now)
+                timed(annotator, now)
                 .order_by("-submitted_at")
                 .values_list("submitted_at", flat=True)[:1]
             ),
@@ -301,101 +287,3 @@ def _refuse_unanswered(held: Held) -> None:
     if missing:
         titles = ", ".join(missing)
         raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
-
-
-def room(
-    since: datetime, now: datetime, before: Iterable[tuple[datetime, float]]
-) -> float:
-    """Return the longest possible time for a story, given those of others."""
-    used, left = 0.0, float("inf")
-    for at, seconds in sorted([(since, 0.0), *before], reverse=True):
-        used += seconds
-        if at <= since:
-            left = min(left, (now - at).total_seconds() - used)
-    return min(max(0.0, left + TOLERANCE), LONGEST_SECONDS)
-
-
-def note_time(
-    held: Slot,
-    claimed: float | None,
-    offered_at: datetime | None,
-    last: datetime | None,
-) -> None:
-    """Set the time of a locked slot that is being submitted."""
-    now = held.submitted_at
-    starts = [at for at in (held.offered_at, offered_at) if at is not None]
-    held.offered_at = min(starts, default=held.started_at)
-    assert now is not None
-    assert held.offered_at is not None
-    person = held.annotator_id
-    if claimed is not None and fits(claimed, held.offered_at, now, last):
-        held.seconds = held.claimed_seconds = claimed
-        return
-    timed = _timed(person, now).values_list("offered_at", "seconds").order_by()
-    before = [(at, seconds) for at, seconds in timed if at and seconds is not None]
-    most = room(held.offered_at, now, before)
-    is_number = claimed is not None and math.isfinite(claimed)
-    held.claimed_seconds = claimed if is_number else None
-    if held.claimed_seconds is None or held.claimed_seconds > most:
-        # The lease may have expired and the slot been taken again.
-        events = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
-        begun = events.filter(slot=held.pk).values_list("at", flat=True)
-        held.offered_at = min([held.offered_at, *begun])
-        most = room(held.offered_at, now, before)
-    held.seconds = most
-    if held.claimed_seconds is not None and held.claimed_seconds > 0:
-        held.seconds = min(held.claimed_seconds, most)
-
-
-def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
-    """Return whether a time fits into its `room`."""
-    left = min((now - since).total_seconds(), LONGEST_SECONDS)
-    return 0 < claimed <= left and (last is None or last <= since)
-
-
-@lru_cache
-def _shots_with_picture(number: int) -> Prepared[int]:
-    """Return the query for the shots with a picture, for a number of outputs."""
-
-    def build(**outputs: int) -> QuerySet[Frame, int]:
-        found = [
-            Frame.objects.filter(output=output, media__isnull=False)
-            .order_by()
-            .values_list("number", flat=True)
-            for output in outputs.values()
-        ]
-        return found[0].union(*found[1:]) if number > 1 else found[0]
-
-    return Prepared(build, **{f"output_{place}": int for place in range(number)})
-
-
-def note_sight(held: Slot, in_sight: Mapping[int, float] | None) -> None:
-    """Set the time in sight of each shot of a locked slot, after its time."""
-    if in_sight is None or held.seconds is None:
-        return
-    stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
-    outputs = [output for output in stored if output is not None]
-    pictured = _shots_with_picture(len(outputs)).rows(
-        **{f"output_{place}": output for place, output in enumerate(outputs)}
-    )
-    held.in_sight = {
-        str(shot): min(max(round(in_sight.get(shot, 0.0), 2), 0.0), held.seconds)
-        for shot in sorted(set(pictured))
-    }
-
-
-def time_problem(
-    offered_at: datetime | None, claimed: float | None, seconds: float | None
-) -> str | None:
-    """Return `missing`, `impossible`, or an empty text for a valid time."""
-    if offered_at is None or seconds is None:
-        return None
-    if claimed is None:
-        return "missing"
-    return "" if 0 < min(claimed, LONGEST_SECONDS) <= seconds else "impossible"
-
-
-def measured(slot: str = "") -> Case:
-    """Return the expression for a slot's time; NULL without a browser's time."""
-    was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
-    return Case(When(was_told, then=F(f"{slot}seconds")))

@@ -1,5 +1,6 @@
 """The form for a study's crowd platform, codes and pay, while the study runs."""
 
+from django.utils.translation import gettext
 from pydantic import ValidationError
 
 from annotate.models import Study, User
@@ -47,4 +48,4 @@ class RecruitmentForm:
     def _blame(self, name: str, text: str) -> None:
         fields = self.section.fields
         own = [one for one in fields if name.startswith(one.name)]
-        (own or fields)[0].error = text
+        (own or fields)[0].error = gettext(text)

@@ -243,7 +243,7 @@ class StudyForm:
 
     def _blame(self, problems: Iterable[DefinitionError]) -> None:
         for error in problems:
-            name, text = ".".join(map(str, error.path)), error.reason
+            name, text = ".".join(map(str, error.path)), _(error.reason)
             if name.startswith("rules.") and name not in self.fields:
                 name = name.replace("rules.", "rules.own.")
             at = self._field(name)

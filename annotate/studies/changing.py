@@ -5,7 +5,7 @@ slots and people.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,6 +35,7 @@ from annotate.responses.leasing import UNFINISHED
 from annotate.studies.recruitment import Recruitment
 from annotate.studies.story_draw import made_unknown
 from annotate.studies.study_file import read_definition, write_definition
+from annotate.studies.units import UnitOutputs
 from evalcore.models.columns import most_letters
 
 Names = tuple[set[str], set[str]]
@@ -89,9 +90,18 @@ def names_now(study: Study) -> Names:
     return methods - gone_methods, {one.story.key for one in units} - gone_stories
 
 
-def shows(unit: Unit, methods: set[str], stories: set[str]) -> bool:
+def refuse_unknown(names: Collection[str]) -> None:
+    """Raise if there are names that the study does not have."""
+    if names:
+        text = _("Not in this study: %(names)s.")
+        raise ChangeError(text % {"names": ", ".join(sorted(names))})
+
+
+def shows(
+    unit: Unit | UnitOutputs, methods: Container[str], stories: Container[str]
+) -> bool:
     """Return whether a unit has one of these stories or methods."""
-    return unit.story.key in stories or bool(methods & set(unit.methods))
+    return unit.story.key in stories or any(one in methods for one in unit.methods)
 
 
 @transaction.atomic
@@ -128,10 +138,7 @@ def set_trained_on(
     stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     others = {m: own for m, own in stored.trained_on.items() if m not in given}
     trained = others | {m: sorted({*own}) for m, own in given.items() if own}
-    if unknown := sorted(given.keys() - names_now(stored)[0]):
-        raise ChangeError(
-            _("Not in this study: %(names)s.") % {"names": ", ".join(unknown)}
-        )
+    refuse_unknown(given.keys() - names_now(stored)[0])
     longest = most_letters(Question, "metric")
     if any(len(one) > longest for own in trained.values() for one in own):
         text = _("Names of metrics have at most %(n)d characters.")
@@ -203,13 +210,8 @@ def withdraw_units(
 def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
     """Lock and return the units affected by this withdrawal or earlier ones."""
     every = list(judged_units(study).select_for_update(no_key=True, of=("self",)))
-    unknown = (methods - {name for unit in every for name in unit.methods}) | (
-        stories - {unit.story.key for unit in every}
-    )
-    if unknown:
-        raise ChangeError(
-            _("Not in this study: %(names)s.") % {"names": ", ".join(sorted(unknown))}
-        )
+    unknown = methods - {name for unit in every for name in unit.methods}
+    refuse_unknown(unknown | (stories - {unit.story.key for unit in every}))
     if not (methods or stories):
         raise ChangeError(_("Choose a method or a story to withdraw."))
     gone_methods, gone_stories = withdrawn_names(study)

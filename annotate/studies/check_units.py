@@ -8,6 +8,8 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from analysis.problems import InputError
 from annotate.assignment.designs import sampling
 from annotate.models import Purpose, Study, Unit
@@ -71,12 +73,16 @@ def choose_known(
     judged = {one.outputs for one in units}
     for one in known:
         if one.purpose == Purpose.GOLD and one.outputs in judged:
-            names = " and ".join(output.method.name for output in one.outputs)
+            names = ", ".join(output.method.name for output in one.outputs)
             raise PlanningError(
-                f"The known-answer check of story {one.wanted.story} ({names}) is also "
-                "rated in the study, so annotators would meet it twice. Leave some "
-                "stories out of the study, and take the checks from them.",
+                _(
+                    "The known-answer check of story %(story)s (%(names)s) is also "
+                    "rated in the study, so annotators would meet it twice. Leave some "
+                    "stories out of the study, and take the checks from them."
+                ),
                 field="checks.gold",
+                story=one.wanted.story,
+                names=names,
             )
     return known
 
@@ -110,9 +116,14 @@ def _check_room(definition: StudyDefinition) -> None:
     number = sum(items[: training.per_round or None])
     if number * training.attempts >= FIRST_POSITION:
         raise PlanningError(
-            f"{number} training items in up to {training.attempts} attempts are too "
-            f"many; at most {FIRST_POSITION - 1} are possible in total.",
+            _(
+                "%(n)d training items in up to %(attempts)d attempts are too many; at "
+                "most %(most)d are possible in total."
+            ),
             field="training",
+            n=number,
+            attempts=training.attempts,
+            most=FIRST_POSITION - 1,
         )
 
 

@@ -4,7 +4,7 @@
 protocols are included as templates.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,14 +16,11 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from analysis.problems import InputError
-from analysis.rankings.composite_weights import Composite, check_composites
+from analysis.rankings.composite_weights import Composite
 from annotate.kinds.base import Kind
 from annotate.kinds.question import DegradableQuestion, Scale
 from annotate.kinds.registry import KINDS, AnyQuestion, kinds_named
-from annotate.models.studies import LETTERS
 from annotate.schema import (
     Count,
     Day,
@@ -35,9 +32,10 @@ from annotate.schema import (
     is_empty,
     refuse,
     refuse_empty,
+    write_one_of,
 )
-from annotate.schema import Path as Steps
-from annotate.studies.late_parts import LATE_ENTRY, LateEntry, problems_of_late
+from annotate.studies import contradictions
+from annotate.studies.late_units import LateEntry
 from annotate.studies.parts import (
     Adaptive,
     CellPairs,
@@ -46,7 +44,6 @@ from annotate.studies.parts import (
     Consent,
     Drawn,
     Goals,
-    KnownUnit,
     Pairs,
     Presentation,
     Rules,
@@ -55,8 +52,6 @@ from annotate.studies.parts import (
     TrainedOn,
     Training,
     is_scale,
-    problems_of_composites,
-    problems_of_goals,
 )
 from annotate.studies.recruitment import Recruitment
 
@@ -119,7 +114,9 @@ class StudyDefinition(Part):
     late_entry: LateEntry | None = Field(
         None,
         title=_("Late method and linking items"),
-        description=LATE_ENTRY,
+        description=_(
+            "YAML, such as: {method: C, linking: [{story: '01', methods: [A]}]}"
+        ),
     )
     adaptive: Adaptive | None = None
     consent: Consent = Consent()
@@ -165,7 +162,7 @@ class StudyDefinition(Part):
         mappings = [one for one in questions if isinstance(one, dict)]
         is_needed = any(one["kind"] is None for one in mappings)
         if (is_needed or kind is not None) and str(kind) not in KINDS:
-            refuse([Problem(["kind"], f"write one of {', '.join(KINDS)}")])
+            refuse([Problem(["kind"], write_one_of(KINDS))])
         for one in mappings:
             of_kind = KINDS.get(str(one["kind"]))
             has_scale = of_kind and "scale" in of_kind.definition.model_fields
@@ -191,11 +188,29 @@ class StudyDefinition(Part):
             pairs = (q.key for q in self.questions if KINDS[q.kind].is_pairwise)
             first = next(pairs, self.questions[0].key)
             self._put("adaptive", self.adaptive.with_changes(question=first))
-        refuse(_problems(self))
+        refuse(self._problems())
         self._put("scale", None)
         if self.outputs > 1:
             self._put(self.sets_key, self.together)
         return self
+
+    def _problems(self) -> Iterator[Problem]:
+        """Yield contradictions between the parts of the study."""
+        kinds, questions, outputs = self.kinds, self.questions, self.outputs
+        stored = self.stored_questions
+        keys = {row["key"] for row in stored if KINDS[row["kind"]].is_counted}
+        yield from contradictions.of_outputs(outputs, self.scale, kinds)
+        yield from contradictions.of_questions(questions)
+        yield from contradictions.of_sets(self.pairs, self.sets, outputs)
+        yield from contradictions.of_late_entry(self.late_entry, outputs)
+        yield from contradictions.of_training(self.training, questions, kinds)
+        yield from contradictions.of_checks(self.checks, questions, kinds)
+        yield from contradictions.of_rules(self.rules, kinds)
+        yield from contradictions.of_adaptive(
+            self.adaptive, questions, outputs, self.assignment
+        )
+        yield from contradictions.of_composites(self.composites, keys)
+        yield from contradictions.of_goals(self.goals, kinds)
 
     def _put(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -266,149 +281,6 @@ class StudyDefinition(Part):
     @property
     def is_of_shots(self) -> bool:
         return any(kind.of_shots for kind in self.kinds)
-
-
-def _problems(study: StudyDefinition) -> Iterator[Problem]:
-    """Yield contradictions between the parts of a study."""
-    yield from _outputs(study)
-    yield from _keys(study)
-    yield from _sets(study)
-    yield from problems_of_late(study.late_entry, study.outputs)
-    yield from _training(study)
-    yield from _checks(study)
-    yield from _rules(study)
-    yield from _adaptive(study)
-    yield from _composites(study)
-    yield from problems_of_goals(study.goals, study.kinds)
-
-
-def _outputs(study: StudyDefinition) -> Iterator[Problem]:
-    """Compare the number of outputs shown at once with every kind."""
-    kinds = study.kinds
-    least, most = max(k.least for k in kinds), min(k.most for k in kinds)
-    names = ", ".join(kind.name for kind in kinds)
-    if not kinds[0].is_counted:
-        text = f"add at least one question of a kind other than {kinds[0].name}"
-        yield Problem(["questions"], text)
-    if least > most:
-        text = f"{names} show different numbers of outputs; make two studies"
-        yield Problem(["questions"], text)
-    elif not least <= study.outputs <= most:
-        span = f"{least} to {most}" if least < most else str(least)
-        yield Problem(["outputs"], f"write {span} for {names}")
-    have_scales = any("scale" in kind.definition.model_fields for kind in kinds)
-    if study.scale and not have_scales:
-        yield Problem(["scale"], f"a {kinds[0].name} has no scale")
-
-
-def _keys(study: StudyDefinition) -> Iterator[Problem]:
-    keys = [question.key for question in study.questions]
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
-            yield Problem(["questions", index, "key"], f"{key} is used twice")
-    kinds = [question.kind for question in study.questions]
-    for index, kind in enumerate(kinds):
-        if kind in kinds[:index] and KINDS[kind].is_single:
-            yield Problem(["questions", index, "kind"], f"ask only one of kind {kind}")
-
-
-def _sets(study: StudyDefinition) -> Iterator[Problem]:
-    wanted = {
-        "pairs": (study.pairs, study.outputs == 2, "two"),
-        "sets": (study.sets, study.outputs > 2, "three to five"),
-    }
-    for key, (sets, suits, number) in wanted.items():
-        if sets is not None and not suits:
-            text = f"only a study that shows {number} outputs at once has {key}"
-            yield Problem([key], text)
-        for index, one in enumerate(sets if isinstance(sets, tuple) and suits else ()):
-            if not len(set(one)) == study.outputs == len(one):
-                methods = ", ".join(LETTERS.upper()[: study.outputs])
-                text = f"write {study.outputs} methods, such as [{methods}]"
-                yield Problem([key, index], text)
-
-
-def _training(study: StudyDefinition) -> Iterator[Problem]:
-    training = study.training
-    if training is None:
-        return
-    if not any(kind.has_known_answers for kind in study.kinds):
-        name = study.kinds[0].name
-        text = f"a {name} has no known answers to train with; remove training"
-        yield Problem(["training"], text)
-    elif not (training.units or training.twins):
-        text = "write at least one unit, or twins: 3"
-        yield Problem(["training", "units"], text)
-    elif training.twins and not study.degradable:
-        text = "no question names a degradation; add one, or remove twins"
-        yield Problem(["training", "twins"], text)
-    yield from _known(study, training.units, ["training", "units"])
-
-
-def _checks(study: StudyDefinition) -> Iterator[Problem]:
-    checks, kinds = study.checks, study.kinds
-    controls = tuple(dict.fromkeys(c for kind in kinds for c in kind.controls))
-    for key, control in (("degradations", "twin"), ("gold", "gold")):
-        if getattr(checks, key) and control not in controls:
-            text = f"a {kinds[0].name} has only {', '.join(controls)}"
-            yield Problem(["checks", key], text)
-    for index, kind in enumerate(checks.kinds):
-        if kind not in controls:
-            text = f"write one of {', '.join(controls)}"
-            yield Problem(["checks", "kinds", index], text)
-    if "gold" in controls:
-        yield from _known(study, checks.gold, ["checks", "gold"])
-
-
-def _known(
-    study: StudyDefinition, units: Sequence[KnownUnit], path: Steps
-) -> Iterator[Problem]:
-    """Convert known answers to the form of their kind, or refuse them."""
-    questions = {question.key: question for question in study.questions}
-    for index, unit in enumerate(units):
-        for key, value in unit.expected.items():
-            at: Steps = [*path, index, "expected", key]
-            if key not in questions:
-                text = f"no such question; write one of {', '.join(questions)}"
-                yield Problem(at, text)
-                continue
-            try:
-                answer = questions[key].known_answer(value, unit.methods)
-                unit.expected[key] = answer
-            except PydanticCustomError as error:
-                yield Problem(at, error.message())
-
-
-def _rules(study: StudyDefinition) -> Iterator[Problem]:
-    known = dict.fromkeys(s for kind in study.kinds for s in kind.signals)
-    if isinstance(study.rules, list):
-        for index, rule in enumerate(study.rules):
-            if rule["signal"] not in known:
-                text = f"write one of {', '.join(known)}"
-                yield Problem(["rules", index, "signal"], text)
-
-
-def _adaptive(study: StudyDefinition) -> Iterator[Problem]:
-    adaptive = study.adaptive
-    if adaptive is None:
-        return
-    keys = [q.key for q in study.questions if KINDS[q.kind].is_pairwise]
-    if study.outputs != 2:
-        yield Problem(["adaptive"], "only a study of pairs can be adaptive")
-    elif study.assignment != "open":
-        text = "adaptive pairs need assignment: open"
-        yield Problem(["adaptive"], text)
-    elif adaptive.question not in keys:
-        yield Problem(["adaptive", "question"], f"write one of {', '.join(keys)}")
-
-
-def _composites(study: StudyDefinition) -> Iterator[Problem]:
-    stored = study.stored_questions
-    keys = {row["key"] for row in stored if KINDS[row["kind"]].is_counted}
-    try:
-        check_composites(study.composites, questions=keys, file="")
-    except InputError as error:
-        yield from problems_of_composites(error, ["composites"])
 
 
 def composites_data(composites: Iterable[Composite]) -> dict[str, Any]:

@@ -199,12 +199,18 @@ def next_slug(slug: str) -> str:
 
 
 def free_slug(table: type[Benchmark] | type[Study], title: str) -> str:
-    """Return a web address name that no other row has."""
-    base = slugify(title)[: LONGEST_SLUG - 6].strip("-_") or table.__name__.lower()
-    rows = table._default_manager.filter(slug__startswith=base)
+    """Return a web address name made of a title that no other row has."""
+    base = slugify(title)[: LONGEST_SLUG - 6].strip("-_")
+    return unused_slug(table, base or table.__name__.lower())
+
+
+def unused_slug(table: type[Benchmark] | type[Study], slug: str) -> str:
+    """Return a name that no row has, with a number if need be."""
+    base = slug[: LONGEST_SLUG - 6]
+    rows = table._base_manager.filter(slug__startswith=base)
     taken = set(rows.values_list("slug", flat=True))
     numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
-    return next(slug for slug in (base, *numbered) if slug not in taken)
+    return next(name for name in (slug, *numbered) if name not in taken)
 
 
 # The annotator's page of a study before it is stored

@@ -22,6 +22,7 @@ from annotate.studies.changing import (
     locked,
     measure_balance,
     names_now,
+    refuse_unknown,
     shows,
     withdrawn_names,
 )
@@ -217,11 +218,7 @@ def _units_with(
     )
     units = choose_units(every, outputs)
     # Other units that the design would now choose are not asked for.
-    return [one for one in units if _is_of(one, methods, stories)]
-
-
-def _is_of(unit: UnitOutputs, methods: Sequence[str], stories: Sequence[str]) -> bool:
-    return unit.story.key in stories or bool({*methods} & {*unit.methods})
+    return [one for one in units if shows(one, methods, stories)]
 
 
 def _pairs(
@@ -236,9 +233,7 @@ def _pairs(
     if not study.is_side_by_side or study.adaptive:
         text = _("Only a study of fixed pairs compares a new method with some others.")
         raise ChangeError(text)
-    if unknown := sorted({*against} - own_methods):
-        names = ", ".join(unknown)
-        raise ChangeError(_("Not in this study: %(names)s.") % {"names": names})
+    refuse_unknown({*against} - own_methods)
     named = sorted({*methods, *against})
     outputs = choose_outputs(study.benchmark, named, sorted(own_stories), among=among)
     pairs = [[new, old] for new in methods for old in against]

@@ -12,8 +12,9 @@ from annotate.kinds.likert.kind import LikertQuestion
 from annotate.kinds.registry import counted, kind_of
 from annotate.models import Event, Purpose, Study, User
 from annotate.schema import problems_of, refuse
+from annotate.studies import contradictions
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.parts import Goals, problems_of_goals
+from annotate.studies.parts import Goals
 from annotate.studies.units import PlanningError, UnitOutputs
 
 # How sure a study is of all values of a question together, however often one looks.
@@ -54,11 +55,11 @@ def check_planned(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> 
 def check_goals(goals: Goals, size: Size) -> None:
     """Refuse a goal that no number of ratings reaches, and name the nearest."""
     if goals.top is not None and goals.top >= size.methods:
-        raise _refusal(
-            "top",
+        raise PlanningError(
             _("There are %(methods)d methods; write a number from 1 to %(most)d.")
             if size.methods > 1
             else _("With one method there is nothing to separate; remove this goal."),
+            field="goals.top",
             methods=size.methods,
             most=size.methods - 1,
         )
@@ -68,21 +69,18 @@ def check_goals(goals: Goals, size: Size) -> None:
         if goal is None:
             continue
         if goal >= span / 2:
-            raise _refusal(
-                key,
-                _("Write less than %(most)s, half of the scale."),
-                most=f"{span / 2:g}",
-            )
+            text = _("Write less than %(most)s, half of the scale.")
+            raise PlanningError(text, f"goals.{key}", most=f"{span / 2:g}")
         least = smallest(key, span, size)
         if goal < least:
-            raise _refusal(
-                key,
+            raise PlanningError(
                 _(
                     "With %(stories)d stories no number of ratings reaches "
                     "±%(goal)s. The smallest goal is ±%(least)s: other stories may "
                     "differ from these, even if all ratings here are the same. Write "
                     "a larger goal, or add stories."
                 ),
+                field=f"goals.{key}",
                 stories=size.stories,
                 goal=f"{goal:g}",
                 least=_rounded_up(least),
@@ -102,10 +100,6 @@ def _rounded_up(value: float) -> str:
     return f"{-(-value * 1000 // 1) / 1000:.3f}"
 
 
-def _refusal(key: str, text: str, **values: object) -> PlanningError:
-    return PlanningError(text % values, field=f"goals.{key}")
-
-
 def set_goals(study: Study, given: Mapping[str, str], user: User) -> bool:
     """Store the goals of a study; return whether they changed.
 
@@ -117,11 +111,11 @@ def set_goals(study: Study, given: Mapping[str, str], user: User) -> bool:
     texts = {key: given.get(key, "").strip() for key in Goals.model_fields}
     try:
         goals = Goals.model_validate({k: text for k, text in texts.items() if text})
-        refuse(problems_of_goals(goals, [kind_of(q) for q in study.asked]))
+        refuse(contradictions.of_goals(goals, [kind_of(q) for q in study.asked]))
     except ValidationError as error:
         problem = problems_of(error)[0]
         title = _(str(Goals.model_fields[str(problem.path[-1])].title))
-        raise PlanningError(f"{title}: {problem.text}") from error
+        raise PlanningError(f"{title}: {_(problem.text)}") from error
     check_goals(goals, size_of(study))
     after: dict[str, Any] = goals.model_dump()
     with transaction.atomic():

@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from annotate.kinds.registry import counted, counted_answers, kind_of
 from annotate.models import Purpose, Question, Slot, Study
-from annotate.responses import submission
+from annotate.responses import timing
 from annotate.studies import drafting
 from annotate.studies.changing import names_now
-from annotate.studies.late_parts import LateEntry, LinkingUnit
+from annotate.studies.late_units import LateEntry, LinkingUnit
 from annotate.studies.parts import Goals
 from annotate.studies.planning import Setup
 from evalcore.models import Output
@@ -292,6 +292,6 @@ class _Size:
         """The usual time for a rating of the closed study."""
         slots = self.study.slots.filter(
             state=Slot.State.SUBMITTED, purpose=Purpose.REAL
-        ).annotate(measured=submission.measured())
+        ).annotate(measured=timing.measured())
         times = [t for t in slots.values_list("measured", flat=True) if t]
         return float(median(times)) if times else 0.0

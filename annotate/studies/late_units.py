@@ -1,9 +1,32 @@
-"""Units of a follow-up study: those of a late method, and linking units."""
+"""A late method of an earlier study: its part of a definition, and its units."""
 
-from annotate.studies.late_parts import LateEntry
+from typing import Annotated
+
+from django.utils.translation import gettext as _
+from pydantic import Field
+
+from annotate.schema import Count, Name, Part
 from evalcore.models import Output
 
 Group = tuple[Output, ...]
+
+
+class LinkingUnit(Part):
+    """A unit of an earlier study that is judged again."""
+
+    story: Name
+    methods: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+class LateEntry(Part):
+    """A method that is judged after the end of a study, with units of that study.
+
+    Side by side, the method meets `against` older ones in each story, by default all.
+    """
+
+    method: Name
+    against: Count | None = None
+    linking: Annotated[tuple[LinkingUnit, ...], Field(min_length=1)]
 
 
 def late_groups(late: LateEntry, by_story: dict[str, list[Output]]) -> list[Group]:
@@ -32,13 +55,14 @@ def late_groups(late: LateEntry, by_story: dict[str, list[Output]]) -> list[Grou
             sets = [(late.method, name) for name in _met(others, late.against, turn)]
         groups += [tuple(own[key, name] for name in sorted(one)) for one in sets]
     if not groups:
-        raise ValueError(f"No story has an output of {late.method} to judge.")
+        text = _("No story has an output of %(method)s to judge.")
+        raise ValueError(text % {"method": late.method})
     for unit in late.linking:
         missing = [name for name in unit.methods if (unit.story, name) not in own]
         if missing:
-            raise ValueError(
-                f"Story {unit.story} has no output of {', '.join(missing)}."
-            )
+            text = _("Story %(story)s has no output of %(methods)s.")
+            named = {"story": unit.story, "methods": ", ".join(missing)}
+            raise ValueError(text % named)
         groups.append(tuple(own[unit.story, name] for name in sorted(unit.methods)))
     return list(dict.fromkeys(groups))
 

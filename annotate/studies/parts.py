@@ -1,7 +1,7 @@
 """Parts of a study definition, with the titles and descriptions of the form."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -323,20 +323,6 @@ def goals_of(kind: Kind) -> tuple[str, ...]:
     if kind.of_shots or not kind.is_counted:
         return ()
     return GOALS_OF_RATINGS if kind.is_numeric else GOALS_OF_COMPARISONS
-
-
-def problems_of_goals(goals: Goals, kinds: Iterable[Kind]) -> Iterator[Problem]:
-    """Yield the goals that no question of these kinds can have."""
-    possible = {key for kind in kinds for key in goals_of(kind)}
-    for key, size in goals:
-        if size is None:
-            continue
-        if key not in possible:
-            known = [name for name in Goals.model_fields if name in possible]
-            text = f"no question has such a goal; write {', '.join(known)}"
-            if not known:
-                text = "only ratings on a scale and comparisons have goals; remove it"
-            yield Problem(["goals", key], text)
 
 
 def problems_of_composites(

@@ -1,12 +1,14 @@
-"""Refusals of studies that are impossible, or too large to plan."""
+"""Refusals of studies that are impossible or too large to plan, and notes on others."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, UnitOutputs
-from evalcore.models import Benchmark, MetricScore, Shot
+from evalcore.models import Benchmark, Frame, MetricScore, Shot
 
 # Higher numbers are typing errors, and would exhaust the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
@@ -20,8 +22,10 @@ def refuse_too_many(slots: int) -> None:
     """Raise an error if there are more slots than anybody means."""
     if slots > MOST_SLOTS:
         raise PlanningError(
-            f"The study needs {slots:,} ratings, of at most {MOST_SLOTS:,}.",
+            _("The study needs %(n)s ratings, of at most %(most)s."),
             field="redundancy",
+            n=f"{slots:,}",
+            most=f"{MOST_SLOTS:,}",
         )
 
 
@@ -34,11 +38,13 @@ def refuse_too_much_work(people: int, slots: int) -> None:
         "can be planned. Ask for fewer people or fewer ratings per item, or set the "
         "assignment to open, which needs no plan."
     )
-    work = people * slots
-    numbers = {"people": people, "slots": slots, "work": work, "most": MOST_WORK}
     raise PlanningError(
-        text % {name: f"{number:,}" for name, number in numbers.items()},
+        text,
         field="annotators",
+        people=f"{people:,}",
+        slots=f"{slots:,}",
+        work=f"{people * slots:,}",
+        most=f"{MOST_WORK:,}",
     )
 
 
@@ -52,9 +58,13 @@ def check_shots(definition: StudyDefinition, units: Sequence[UnitOutputs]) -> No
     blank = sorted(set(stories.values()) - named)
     if blank:
         raise PlanningError(
-            f"A checklist asks about each shot, but {len(blank)} stories have none "
-            f"({', '.join(blank[:10])}); leave them out.",
+            _(
+                "A checklist asks about each shot, but %(n)d stories have none "
+                "(%(named)s); leave them out."
+            ),
             field="story",
+            n=len(blank),
+            named=", ".join(blank[:10]),
         )
 
 
@@ -64,9 +74,13 @@ def check_pictures(definition: StudyDefinition, units: Sequence[UnitOutputs]) ->
     kinds = [kind.name for kind in definition.kinds if kind.needs_pictures]
     if kinds and films:
         raise PlanningError(
-            f"Questions of kind {kinds[0]} need pictures, but story {films[0]} is a "
-            "video; leave videos or the question out.",
+            _(
+                "Questions of kind %(kind)s need pictures, but story %(story)s is a "
+                "video; leave videos or the question out."
+            ),
             field="story",
+            kind=kinds[0],
+            story=films[0],
         )
 
 
@@ -75,10 +89,30 @@ def check_trained_on(definition: StudyDefinition, units: Sequence[UnitOutputs]) 
     methods = {name for one in units for name in one.methods}
     if unknown := sorted(definition.trained_on.keys() - methods):
         raise PlanningError(
-            f"{', '.join(unknown)}: not a method of this study. Write one of "
-            f"{', '.join(sorted(methods))}.",
+            _("%(names)s: not a method of this study. Write one of %(known)s."),
             field="trained_on",
+            names=", ".join(unknown),
+            known=", ".join(sorted(methods)),
         )
+
+
+def gaps_note(units: Sequence[UnitOutputs]) -> str:
+    """Return a note on outputs that lack shots, empty if there are none."""
+    outputs = {output.pk for one in units for output in one.outputs}
+    frames = Frame.objects.filter(output__in=outputs, media=None).order_by()
+    gaps = Counter(frames.values_list("output__method__name", "output__story__key"))
+    if not gaps:
+        return ""
+    named = [f"{method}/{story}: {n}" for (method, story), n in gaps.most_common(4)]
+    text = ngettext(
+        "%(n)d output lacks shots (%(named)s). Annotators see that they are missing, "
+        "so the gaps can reveal a method.",
+        "%(n)d outputs lack shots (%(named)s). Annotators see that they are missing, "
+        "so the gaps can reveal a method.",
+        len(gaps),
+    )
+    listed = ", ".join(named[:3]) + ", ..." * (len(gaps) > 3)
+    return text % {"n": len(gaps), "named": listed}
 
 
 def unscored_note(definition: StudyDefinition, benchmark: Benchmark) -> str:
@@ -99,33 +133,34 @@ def people_by_language(
     languages = definition.answers
     if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
         raise PlanningError(
-            "Ratings per item and stories per sitting must be at least 1.",
+            _("Ratings per item and stories per sitting must be at least 1."),
             field="redundancy",
         )
     if definition.assignment == "open":
         if definition.rounds > 1:
             raise PlanningError(
-                "Several rounds need the same people; choose planned assignment.",
+                _("Several rounds need the same people; choose planned assignment."),
                 field="rounds",
             )
         return {}
     if definition.languages and definition.subset is not None:
         raise PlanningError(
-            "A study cannot have both languages and a subset.", field="subset"
+            _("A study cannot have both languages and a subset."), field="subset"
         )
     numbers = {"": annotators} if isinstance(annotators, int) else dict(annotators)
     if set(numbers) != set(languages):
         named = ", ".join(f"{name}=10" for name in languages if name)
         raise PlanningError(
-            f"Enter the number of annotators for each language: {named}."
+            _("Enter the number of annotators for each language: %(named)s.")
             if named
-            else "The study has no languages; enter one number of annotators.",
+            else _("The study has no languages; enter one number of annotators."),
             field="annotators",
+            named=named,
         )
     if min(numbers.values()) < 1:
-        raise PlanningError("There must be at least 1 annotator.", field="annotators")
+        text = _("There must be at least 1 annotator.")
+        raise PlanningError(text, field="annotators")
     if max(numbers.values()) > MOST_ANNOTATORS:
-        raise PlanningError(
-            f"There can be at most {MOST_ANNOTATORS:,} annotators.", field="annotators"
-        )
+        text = _("There can be at most %(most)s annotators.")
+        raise PlanningError(text, "annotators", most=f"{MOST_ANNOTATORS:,}")
     return {name: numbers[name] for name in languages}

@@ -22,8 +22,6 @@ from evalcore.serving.workers import Heartbeat
 logger = logging.getLogger(__name__)
 
 State, Action = StudyPlan.State, StudyPlan.Action
-# A plan without a heartbeat for this long has lost its worker.
-SILENT = timedelta(seconds=90)
 # Finished plans stay visible for this long.
 RETENTION = timedelta(days=1)
 SIGN_SECONDS = 1.0
@@ -98,7 +96,8 @@ def tidy_up() -> None:
     A failed plan is not tried again, as it may need more memory than the machine has.
     """
     now = timezone.now()
-    StudyPlan.objects.filter(state=State.RUNNING, heartbeat_at__lt=now - SILENT).update(
+    silent = StudyPlan.objects.filter(heartbeat_at__lt=now - StudyPlan.SILENT)
+    silent.filter(state=State.RUNNING).update(
         state=State.FAILED,
         finished_at=now,
         error=_("The worker stopped while planning this study. Try fewer people."),
@@ -109,16 +108,16 @@ def tidy_up() -> None:
 def make_plan(plan_id: int) -> StudyPlan:
     """Carry out one queued plan; return at once if another worker has it."""
     queued = StudyPlan.objects.filter(pk=plan_id, state=State.QUEUED)
-    claimed = queued.update(state=State.RUNNING, heartbeat_at=timezone.now())
+    is_claimed = StudyPlan.claim(queued)
     plan = StudyPlan.objects.select_related("benchmark", "study", "created_by").get(
         pk=plan_id
     )
-    if not claimed:
+    if not is_claimed:
         return plan
     log.note(study=plan.chosen["slug"])
     balance, error, is_stored = {}, "", False
     try:
-        with Heartbeat(f"plan {plan_id}", partial(_sign, plan_id)):
+        with Heartbeat(f"plan {plan_id}", partial(StudyPlan.sign, plan_id)):
             balance = _carry_out(plan, _Progress(plan_id))
         is_stored = plan.action != Action.CHECK
     except CancelledError:
@@ -155,7 +154,7 @@ class _Progress:
         if is_soon and step != drafting.STORING:
             return
         self._recorded_at = time.monotonic()
-        if not _sign(self._plan, step=step[:200]):
+        if not StudyPlan.sign(self._plan, step=step[:200]):
             raise CancelledError
 
 
@@ -192,9 +191,3 @@ def setup_of(plan: StudyPlan) -> Setup:
         tuple(chosen["stories"]),
         Study.objects.filter(pk=chosen.get("continues")).first(),
     )
-
-
-def _sign(plan_id: int, **also: str) -> bool:
-    """Update the heartbeat of a plan; return whether it is still running."""
-    wanted = StudyPlan.objects.filter(pk=plan_id, state=State.RUNNING)
-    return bool(wanted.update(heartbeat_at=timezone.now(), **also))

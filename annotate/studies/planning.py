@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
@@ -36,12 +35,19 @@ from annotate.studies.plan_checks import (
     check_pictures,
     check_shots,
     check_trained_on,
+    gaps_note,
     people_by_language,
     refuse_too_many,
     refuse_too_much_work,
     unscored_note,
 )
-from annotate.studies.story_draw import Draw, draw_notes, draw_stories, store_draw
+from annotate.studies.story_draw import (
+    Draw,
+    draw_notes,
+    draw_stories,
+    store_draw,
+    with_seed,
+)
 from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -50,7 +56,6 @@ from annotate.studies.units import (
     choose_units,
     create_units,
     free_slots,
-    gaps_note,
     planned_slots,
 )
 from evalcore.database.postgresql import analyze
@@ -64,8 +69,6 @@ MOST_DRAWN_AT_ONCE = 40
 PASSING = {"pass_mark", "attempts", "per_round"}
 # Assumed time to look at a picture; `Kind.seconds` is the time to answer.
 SECONDS_PER_PICTURE = 3
-# NumPy and SQLite take more; people copy it.
-LARGEST_SEED = 999_999
 
 
 @dataclass(frozen=True)
@@ -202,8 +205,8 @@ def outline(setup: Setup) -> Draft:
     PlanningError
         The study is impossible, or too large to plan.
     """
-    setup = _with_seed(setup)
-    definition = setup.definition
+    definition = with_seed(setup.definition, setup.slug)
+    setup = replace(setup, definition=definition)
     try:
         deadline.check(definition.deadline)
     except deadline.DeadlineError as error:
@@ -224,18 +227,6 @@ def outline(setup: Setup) -> Draft:
     check_shots(definition, units)
     check_pictures(definition, units)
     return draft
-
-
-def _with_seed(setup: Setup) -> Setup:
-    """Make a seed of the study's name unless one is given.
-
-    Studies then draw different stories, and one study draws those that were checked.
-    """
-    definition = setup.definition
-    if definition.stories is None or definition.seed:
-        return setup
-    seed = crc32(setup.slug.encode()) % LARGEST_SEED + 1
-    return replace(setup, definition=definition.with_changes(seed=seed))
 
 
 def with_plan(draft: Draft, progress: Progress = silent) -> Draft:
@@ -280,17 +271,15 @@ def plan_study(
 def check_slug(slug: str) -> None:
     """Refuse a name that is invalid in web addresses or taken."""
     if not slug_re.fullmatch(slug):
-        raise PlanningError(
-            f"{slug!r}: write letters, digits, - and _ only.", field="slug"
-        )
+        text = _("“%(slug)s”: write letters, digits, - and _ only.")
+        raise PlanningError(text, "slug", slug=slug)
     if Study.objects.filter(slug=slug).exists():
         raise _taken(slug)
 
 
 def _taken(slug: str) -> PlanningError:
-    return PlanningError(
-        f"A study named {slug!r} already exists; choose another name.", field="slug"
-    )
+    text = _("A study named “%(slug)s” already exists; choose another name.")
+    return PlanningError(text, "slug", slug=slug)
 
 
 def with_twins(draft: Draft) -> Draft:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from django.db.models import QuerySet
@@ -18,6 +19,9 @@ from annotate.studies.parts import DrawnSample
 from annotate.studies.units import PlanningError, UnitOutputs, asked_stories
 from evalcore.models import MetricScore, Output, Story
 from evalcore.scoring.identities import used_scores
+
+# NumPy and SQLite take more; people copy it.
+LARGEST_SEED = 999_999
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,16 @@ def draw_notes(
             )
         )
     return notes
+
+
+def with_seed(definition: StudyDefinition, slug: str) -> StudyDefinition:
+    """Make a seed of the study's name unless one is given.
+
+    Studies then draw different stories, and one study draws those that were checked.
+    """
+    if definition.stories is None or definition.seed:
+        return definition
+    return definition.with_changes(seed=crc32(slug.encode()) % LARGEST_SEED + 1)
 
 
 def draw_stories(definition: StudyDefinition, outputs: Sequence[Output]) -> Draw | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _
 
 from annotate.assignment.designs import sampling
 from annotate.assignment.designs.balanced import Plan
@@ -17,21 +17,20 @@ from annotate.models import Annotator, Purpose, Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.late_parts import LateEntry
-from annotate.studies.late_units import late_groups
+from annotate.studies.late_units import LateEntry, late_groups
 from annotate.studies.parts import CellPairs, StorySample
-from evalcore.models import Benchmark, Frame, Output, Story
+from evalcore.models import Benchmark, Output, Story
 
 
 class PlanningError(ValueError):
     """A study that cannot be planned; the message says why.
 
     `field` names the wrong value: a key of the study file, or `slug`, `annotators`,
-    `method` or `story`, which are not part of the file.
+    `method` or `story`, which are not part of the file. `values` fill the message in.
     """
 
-    def __init__(self, message: str, field: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, field: str = "", **values: object) -> None:
+        super().__init__(message % values if values else message)
         self.field = field
 
 
@@ -71,23 +70,28 @@ def choose_outputs(
     )
     if among is not None:
         outputs = outputs.filter(pk__in=among)
-    for names, lookup, word in (
-        (methods, "method__name", "method"),
-        (stories, "story__key", "story"),
+    method = _("No output of method %(names)s in %(benchmark)s. There are: %(known)s.")
+    story = _("No output of story %(names)s in %(benchmark)s. There are: %(known)s.")
+    for names, lookup, field, text in (
+        (methods, "method__name", "method", method),
+        (stories, "story__key", "story", story),
     ):
         if names:
             known = set(outputs.values_list(lookup, flat=True))
             unknown = sorted(set(names) - known)
             if unknown:
                 raise PlanningError(
-                    f"No output of {word} {', '.join(unknown)} in {benchmark.slug}. "
-                    f"Available: {', '.join(sorted(known)[:20]) or 'none'}.",
-                    field=word,
+                    text,
+                    field,
+                    benchmark=benchmark.slug,
+                    names=", ".join(unknown),
+                    known=", ".join(sorted(known)[:20]) or "–",
                 )
             outputs = outputs.filter(**{f"{lookup}__in": names})
     listed = list(outputs.order_by("story__key", "method__name"))
     if not listed:
-        raise PlanningError(f"{benchmark.slug} has no outputs; import some first.")
+        text = _("%(name)s has no outputs; import some first.")
+        raise PlanningError(text, name=benchmark.slug)
     seen = set(
         outputs.filter(frames__media__isnull=False).values_list("pk", flat=True)
     ) | set(outputs.filter(video__isnull=False).values_list("pk", flat=True))
@@ -95,30 +99,15 @@ def choose_outputs(
     if blank:
         named = ", ".join(f"{o.method.name}/{o.story.key}" for o in blank[:10])
         raise PlanningError(
-            f"{len(blank)} outputs have no picture to show ({named}); import their "
-            "pictures, or leave out their methods or stories.",
+            _(
+                "%(n)d outputs have no picture to show (%(named)s); import their "
+                "pictures, or leave out their methods or stories."
+            ),
             field="method",
+            n=len(blank),
+            named=named,
         )
     return listed
-
-
-def gaps_note(units: Sequence[UnitOutputs]) -> str:
-    """Return a note on outputs that lack shots, empty if there are none."""
-    outputs = {output.pk for one in units for output in one.outputs}
-    frames = Frame.objects.filter(output__in=outputs, media=None).order_by()
-    gaps = Counter(frames.values_list("output__method__name", "output__story__key"))
-    if not gaps:
-        return ""
-    named = [f"{method}/{story}: {n}" for (method, story), n in gaps.most_common(4)]
-    text = ngettext(
-        "%(n)d output lacks shots (%(named)s). Annotators see that they are missing, "
-        "so the gaps can reveal a method.",
-        "%(n)d outputs lack shots (%(named)s). Annotators see that they are missing, "
-        "so the gaps can reveal a method.",
-        len(gaps),
-    )
-    listed = ", ".join(named[:3]) + ", ..." * (len(gaps) > 3)
-    return text % {"n": len(gaps), "named": listed}
 
 
 def choose_units(
@@ -136,11 +125,8 @@ def choose_units(
     late = definition.late_entry
     groups = _late(late, by_story) if late else _groups(definition, by_story)
     if not groups:
-        number = definition.outputs
-        raise PlanningError(
-            f"No story has outputs of {number} methods to compare.",
-            field=definition.sets_key,
-        )
+        text = _("No story has outputs of %(n)d methods to compare.")
+        raise PlanningError(text, definition.sets_key, n=definition.outputs)
     usual = sum(definition.answers.values())
     often = definition.subset.redundancy if definition.subset else usual
     return [
@@ -159,8 +145,10 @@ def asked_stories(
             by_story[output.story.key].append(output)
     if outputs and not by_story:
         raise PlanningError(
-            "No question applies to these stories: their tags match the `stories` of "
-            "no question.",
+            _(
+                "No question applies to these stories: their tags match the `stories` "
+                "of no question."
+            ),
             field="story",
         )
     return by_story
@@ -222,9 +210,8 @@ def _pairs_of_cells(
         tags = group[0].story.tags
         missing = [name for name in wanted.by if name not in tags]
         if missing:
-            raise PlanningError(
-                f"Story {key} has no tag {', '.join(missing)}.", field="pairs.by"
-            )
+            text = _("Story %(story)s has no tag %(tags)s.")
+            raise PlanningError(text, "pairs.by", story=key, tags=", ".join(missing))
         cells[tuple(str(tags[name]) for name in wanted.by)].append(key)
     methods = {output.method.name for g in by_story.values() for output in g}
     pairs = sampling.method_sets(sorted(methods))
@@ -233,9 +220,13 @@ def _pairs_of_cells(
     if wanted.number > most:
         where = " and ".join(map(" ".join, zip(wanted.by, smallest, strict=True)))
         raise PlanningError(
-            f"The number of pairs with {where} is {most}. Write number: {most} or "
-            "less, or leave pairs out to compare all.",
+            _(
+                "The number of pairs with %(where)s is %(most)d. Write number: "
+                "%(most)d or less, or leave pairs out to compare all."
+            ),
             field="pairs.number",
+            where=where,
+            most=most,
         )
     shares: dict[int, list[str]] = defaultdict(list)
     dice = random.Random(seed)

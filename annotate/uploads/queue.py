@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 
 State, Stage = Upload.State, Upload.Stage
 LONGEST_ADDRESS = 255
-# An upload whose worker has not been heard of for this long has lost it.
-SILENT = timedelta(seconds=90)
 # Files of unfinished uploads are kept for this long after the last change.
 RETENTION = timedelta(days=7)
 
@@ -150,9 +148,8 @@ def tidy_up() -> None:
     An interrupted import has stored nothing; it goes back to its preview.
     """
     now = timezone.now()
-    Upload.objects.filter(state=State.RUNNING, heartbeat_at__lt=now - SILENT).exclude(
-        stage=Stage.RECEIVE
-    ).update(
+    silent = Upload.objects.filter(heartbeat_at__lt=now - Upload.SILENT)
+    silent.filter(state=State.RUNNING).exclude(stage=Stage.RECEIVE).update(
         stage=Stage.INSPECT,
         state=State.FAILED,
         error=_("The worker stopped. Press Check again."),

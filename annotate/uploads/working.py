@@ -34,10 +34,7 @@ class DiscardedError(Exception):
 def work_on(upload_id: int) -> None:
     """Inspect or import one upload; return at once if another worker has it."""
     queued = Upload.objects.filter(pk=upload_id, state=State.QUEUED)
-    claimed = queued.exclude(stage=Stage.RECEIVE).update(
-        state=State.RUNNING, heartbeat_at=timezone.now()
-    )
-    if not claimed:
+    if not Upload.claim(queued.exclude(stage=Stage.RECEIVE)):
         return
     upload = Upload.objects.select_related("created_by").get(pk=upload_id)
     with translation.override(upload.language or None), suppress(DiscardedError):
@@ -49,7 +46,7 @@ def work_on(upload_id: int) -> None:
 
 def _attempt(upload: Upload) -> None:
     try:
-        with Heartbeat(f"upload {upload.pk}", partial(_sign, upload.pk)):
+        with Heartbeat(f"upload {upload.pk}", partial(Upload.sign, upload.pk)):
             _carry_out(upload)
     except DiscardedError:
         raise
@@ -159,11 +156,5 @@ def _end(upload: Upload, state: str, **changes: object) -> None:
 
 
 def _step(upload: Upload, step: str) -> None:
-    if not _sign(upload.pk, step=step):
+    if not Upload.sign(upload.pk, step=step):
         raise DiscardedError
-
-
-def _sign(upload_id: int, **also: str) -> bool:
-    """Update the heartbeat; return whether the upload is still wanted."""
-    wanted = Upload.objects.filter(pk=upload_id, state=State.RUNNING)
-    return bool(wanted.update(heartbeat_at=timezone.now(), **also))

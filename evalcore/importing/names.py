@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
+from django.utils.translation import gettext as _
+
 from analysis.problems import Problem
 from analysis.reading.texts import Nearest, written
 from evalcore.models import Benchmark, Method, Output, Story, most_letters
@@ -25,9 +27,11 @@ class Spellings:
 
 def doubled(file: str, line: int, column: str, name: str, alike: str) -> Problem:
     """Return the problem of a name that already exists in another spelling."""
-    rule = "one spelling of a name"
-    advice = "use that spelling, or a clearly different name"
-    what = f"{rule}: there is already {alike}; {advice}"
+    rule = _("one spelling of a name")
+    advice = _(
+        "there is already %(name)s; use that spelling, or a clearly different name"
+    )
+    what = f"{rule}: {advice % {'name': alike}}"
     return Problem(file, what, line, column, name, rule)
 
 
@@ -64,13 +68,18 @@ class Names:
             (column, method, self.methods, LONGEST_METHOD),
         ):
             if len(name) > longest:
-                what = f"a name of at most {longest} letters"
+                what = _("a name of at most %(most)d letters") % {"most": longest}
                 found.append(Problem(file, what, line, where, name[:40] + "..."))
             elif name and name not in known and not self.create:
                 close = difflib.get_close_matches(name, known, n=1)
-                hint = f"; did you mean {close[0]}?" if close else ""
-                rule = f"a {where.split('_')[0]} of {self.benchmark.slug}"
-                what = f"{rule}{hint} (--create adds new ones)"
+                hint = (
+                    _("; did you mean %(name)s?") % {"name": close[0]} if close else ""
+                )
+                rule = _("a method of %(benchmark)s")
+                if where == "story":
+                    rule = _("a story of %(benchmark)s")
+                rule %= {"benchmark": self.benchmark.slug}
+                what = f"{rule}{hint}{_(' (--create adds new ones)')}"
                 found.append(Problem(file, what, line, where, name, rule))
             elif name and name not in known:
                 alike = self._spellings[where.split("_")[0]].note(name)
@@ -79,7 +88,8 @@ class Names:
         if found or self.create or not story or not method:
             return found
         if (story, method) not in self.outputs:
-            what = f"an output of {self.benchmark.slug} (--create adds new ones)"
+            what = _("an output of %(benchmark)s (--create adds new ones)")
+            what %= {"benchmark": self.benchmark.slug}
             return [Problem(file, what, line, column, f"{story} / {method}")]
         return []
 

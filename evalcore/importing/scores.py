@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.reading.texts import UNTOLD, higher_by_name, known_name
@@ -284,8 +285,8 @@ def _unknown_shots(
     return Problems(
         Problem(
             row[FILE],
-            "the number of a shot of the story"
-            + " (--create adds new ones)" * (row["story"] not in drawn),
+            _("the number of a shot of the story")
+            + _(" (--create adds new ones)") * (row["story"] not in drawn),
             row[LINE],
             "shot",
             str(row["shot"]),
@@ -309,7 +310,7 @@ def _too_long(rows: Sequence[ScoreRow]) -> Problems[Problem]:
         for row in rows:
             value = row.get(column) or ""
             if len(value) > longest:
-                what = f"a name of at most {longest} letters"
+                what = _("a name of at most %(most)d letters") % {"most": longest}
                 problems.append(
                     Problem(row[FILE], what, row[LINE], column, value[:40] + "...")
                 )
@@ -322,7 +323,7 @@ def _doubled(rows: Sequence[ScoreRow]) -> Problems[Problem]:
     problems: Problems[Problem] = Problems()
     for row in rows:
         if counts[key_of(row)] > 1:
-            what = "one score of a metric for a method, story and shot"
+            what = _("one score of a metric for a method, story and shot")
             named = " / ".join(filter(None, (row["metric"], *key_of(row)[1:])))
             problems.append(Problem(row[FILE], what, row[LINE], value=named))
     return problems

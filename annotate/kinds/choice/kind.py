@@ -19,7 +19,7 @@ from annotate.kinds.base import (
 )
 from annotate.kinds.question import DegradableQuestion, QuestionDefinition
 from annotate.models import Answer, Choice, Question, Slot, Study
-from annotate.schema import Switch, refusal
+from annotate.schema import Switch, refusal, write_one_of
 
 SIDES = ("left", "right", "tie")
 # The keys are the same whether or not a question allows a tie.
@@ -51,7 +51,7 @@ class ChoiceQuestion(DegradableQuestion):
         """Return the better method's name, or tie."""
         known = [*methods, "tie"]
         if str(value) not in known:
-            raise refusal(f"write one of {', '.join(known)}")
+            raise refusal(write_one_of(known))
         return str(value)
 
 

@@ -48,7 +48,7 @@ from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.reports import story_tables
 from annotate.reports.output_marks import output_marks
-from annotate.responses import submission
+from annotate.responses import timing
 from annotate.responses.analysis_views import named_views
 from annotate.studies import deadline, lifecycle
 from evalcore import media
@@ -126,7 +126,7 @@ def study_settings(request: UserRequest, study: Study) -> HttpResponse:
 def slot_list(request: UserRequest, study: Study) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
     slots = slot_filters.filtered(study, request.GET).annotate(
-        measured=submission.measured()
+        measured=timing.measured()
     )
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
     methods = request.GET.getlist("method")
@@ -180,7 +180,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         slot=slot,
         other=_to_compare(slot),
         **_all_answers(slot),
-        time_problem=submission.time_problem(
+        time_problem=timing.time_problem(
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
         in_sight=_in_sight(slot),

@@ -185,3 +185,14 @@ def test_other_zip_is_no_bundle(tmp_path):
         opened(tmp_path / "x.zip"),
     ):
         pass
+
+
+@pytest.mark.parametrize("has_ties", [True, False])
+def test_ranking_keeps_no_ties_from_a_version_without_them(bundle, has_ties):
+    def change(files, manifest):
+        in_row("Question", kind="ranking", allow_tie=True)(files, manifest)
+        if not has_ties:
+            manifest["migrations"]["annotate"].remove("0024_ties")
+
+    study = import_bundle(rewritten(bundle, change)).study
+    assert study.questions.get(kind="ranking").allow_tie is has_ties

@@ -133,6 +133,7 @@ def test_method_sets_are_all_sets_or_a_ring():
     assert problems(every) == problems(ring) == []
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("shown", "broken"),
     [
@@ -208,6 +209,7 @@ def test_incomplete_ranking_is_refused(study, value):
     assert not Ranking.objects.exists()
 
 
+@pytest.mark.postgresql
 def test_equal_ranks_are_stored_shown_and_exported_as_tie(study, client):
     study.questions.update(allow_tie=True)
     browser = Browser(client, join(study, "A01"))
@@ -372,6 +374,7 @@ def test_repeated_ranking_is_compared_with_the_first():
     assert problems(study) == []
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("fields", "broken"),
     [

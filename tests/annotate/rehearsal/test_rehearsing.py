@@ -163,7 +163,7 @@ def test_imported_study_has_nothing_to_rehearse():
 
 def test_lost_worker_is_reported_and_the_rehearsal_starts_again(study):
     client, row = alice(study), asked(study)
-    long_ago = timezone.now() - 2 * queue.SILENT
+    long_ago = timezone.now() - 2 * Rehearsal.SILENT
     Rehearsal.objects.update(state="running", heartbeat_at=long_ago)
     page = client.get(address(study)).content.decode()
     assert "The worker stopped in the middle" in page
@@ -178,13 +178,13 @@ def test_lost_worker_is_reported_and_the_rehearsal_starts_again(study):
 @pytest.mark.slow
 def test_deleted_rehearsal_ends_its_process(study, monkeypatch):
     row = asked(study)
-    sign = queue._sign
+    sign = Rehearsal.sign
 
     def delete_first(pk, **progress):
         Rehearsal.objects.all().delete()
         return sign(pk, **progress)
 
-    monkeypatch.setattr(queue, "_sign", delete_first)
+    monkeypatch.setattr(Rehearsal, "sign", delete_first)
     queue.work_on(row.pk)
     assert not list(queue.root().iterdir())
 

@@ -255,7 +255,7 @@ writing.write_study_report(None, moment=None, options=None, out=None)
 
 def test_step_counts_as_a_heartbeat(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})
-    long_ago = timezone.now() - 2 * building.SILENT
+    long_ago = timezone.now() - 2 * Report.SILENT
     waiting = []
 
     def slow(*args, **kwargs):

@@ -1,16 +1,20 @@
 """The way from invited people to analysed answers, in a study's report."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate import event_log
 from annotate.audit_log import as_of_event
-from annotate.models import Event, User
-from annotate.people import consenting, inviting, places
+from annotate.models import Event, Invitation, User
+from annotate.people import consenting, inviting, joining, places
 from annotate.quality import exclusion
 from annotate.reports.sample_flow import exclusion_reasons, people_rows
 from annotate.reports.study_tables import answers_frame
 from tests.annotate.reports.test_reproduced import answer, open_study
+from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_benchmark, make_study
 
 pytestmark = pytest.mark.django_db
@@ -64,3 +68,28 @@ def test_excluded_answers_have_the_rule_that_left_them_out():
     frame = answers_frame(study, "ratings", as_of=moment)
     reasons = exclusion_reasons(study, "main", moment, frame["slot"])
     assert reasons[frame["excluded"].astype(bool)].tolist() == ["too fast"] * 4
+
+
+def test_place_given_to_others_is_the_reason_after_the_person_came_back():
+    study = planned_study(assignment="open")
+    link = joining.make_link(study, most=1)
+    person = joining.join(link)
+    Invitation.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    other = joining.join(link)
+    consenting.agree(other, "en")
+    before = as_of_event.now(study)
+    expected = [
+        ("invited", "", 2),
+        ("left out", "place given to others", 1),
+        ("consented", "", 1),
+        ("left out", "no rating submitted", 1),
+        ("answered", "", 0),
+    ]
+    assert steps(study, before) == expected
+    places.set_places(link, 2)
+    person.refresh_from_db()
+    places.come_back(person)
+    inviting.revoke(person)
+    assert steps(study, before) == expected
+    now = steps(study, as_of_event.now(study))
+    assert now[1] == ("left out", "removed from the study", 1)

@@ -19,7 +19,7 @@ from annotate.people import session_progress
 from annotate.reports.export_folder import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.responses import giving_back
-from annotate.responses.submission import (
+from annotate.responses.timing import (
     TOLERANCE,
     fits,
     room,

@@ -187,7 +187,7 @@ def test_late_cancellation_reports_whether_study_is_stored(
 def test_plan_without_worker_fails_and_is_deleted_later(woods):
     user = User.objects.create_user("mary")
     plan_queue.ask(setup(woods), StudyPlan.Action.CHECK, user)
-    long_ago = timezone.now() - plan_queue.SILENT - timedelta(seconds=1)
+    long_ago = timezone.now() - StudyPlan.SILENT - timedelta(seconds=1)
     StudyPlan.objects.update(state="running", heartbeat_at=long_ago)
     tasks.plan_studies()
     plan = StudyPlan.objects.get()
