@@ -205,12 +205,11 @@ def _answers(annotator: Annotator) -> Iterator[Row]:
 
 
 def _as_seen(study: Study, answer: Answer) -> str:
-    """Return an answer as displayed, or as stored if nobody knows which stood left."""
-    slot, kind = answer.slot, kind_of(answer.question)
-    if slot.a_is_left is None and kind.is_pairwise:
+    """Return an answer as displayed, or as stored if nobody knows what stood where."""
+    is_ranking = study.outputs_at_once > 2
+    if answer.slot.a_is_left is None or (study.is_imported and is_ranking):
         return str(answer.value)
-    slot.study = study
-    return kind.as_displayed(slot, answer.value)
+    return kind_of(answer.question).as_displayed(answer.slot, answer.value)
 
 
 def _comments(annotator: Annotator) -> Iterator[Row]:

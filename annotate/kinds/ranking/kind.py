@@ -177,13 +177,10 @@ class RankingKind(ChoiceKind):
         return [_("Version %(n)s") % {"n": n} for n in range(1, self.most + 1)]
 
     def as_displayed(self, slot: Slot, value: Value) -> str:
-        """Return the positions on the screen, best first; letters if imported."""
+        """Return the positions on the screen, best first."""
         letters = shown_letters(slot)
-        names = {letter: str(place) for place, letter in enumerate(letters, start=1)}
-        if slot.study.is_imported:
-            names = {letter: letter.upper() for letter in letters}
         return BEFORE.join(
-            TIED.join(sorted(names[one] for one in tied.split(TIED)))
+            TIED.join(sorted(str(letters.index(one) + 1) for one in tied.split(TIED)))
             for tied in ONE_RANK.findall(str(value))
         )
 
