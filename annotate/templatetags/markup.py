@@ -8,6 +8,7 @@ from django.template import Context
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
 
 register = template.Library()
 
@@ -85,7 +86,7 @@ def post_button(
         "label": label,
         "css": css,
         "name": name,
-        "key": "-".join(map(str, (address, *args))),
+        "key": slugify(" ".join(map(str, (address, *args, *fields.values())))),
         "action": f"{action}?{query}" if query else action,
         "fields": fields,
     }
