@@ -22,7 +22,6 @@ from annotate.uploads import queue, receiving, storage
 from annotate.uploads.receiving import DamagedPartError, OutOfPlaceError
 
 logger = logging.getLogger(__name__)
-KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
 
 
 class UploadSerializer(serializers.ModelSerializer):
@@ -213,7 +212,7 @@ class UploadPart(UploadView):
 
 
 class ChoicesBody(fields.Body):
-    kind = fields.ChoiceField(KINDS, required=False)
+    kind = fields.ChoiceField(Upload.KINDS, required=False)
     benchmark = fields.SlugField(required=False, max_length=80)
     title = fields.CharField(required=False, max_length=80)
     method = fields.CharField(required=False, max_length=200)

@@ -21,6 +21,9 @@ class Upload(Job):
         INSPECT = "inspect"
         IMPORT = "import"
 
+    # What its parts can be, those first that others build on.
+    KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
+
     stage = models.CharField(
         max_length=10, choices=Stage.choices, default=Stage.RECEIVE
     )

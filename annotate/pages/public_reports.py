@@ -117,16 +117,15 @@ def public_report(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _later(row: PublicReport, text: str) -> HttpResponse:
-    """Answer that a public report is not there yet, or since when it has failed."""
+    """Answer that a public report is not there yet, or that it could not be built."""
     if not row.failure or publishing.is_current(row):  # only data lack
         text = " ".join([text, _("Please try again in a minute.")])
         return HttpResponse(text, status=503, headers={"Retry-After": "60"})
-    at = row.report.finished_at or row.published_at
     text = _(
-        "This report could not be updated on %(day)s, after answers were withdrawn. It "
-        "returns to this address when its authors have built it again."
+        "Data of this report were removed on %(day)s, and it could not be built again "
+        "without them. It returns to this address when its authors have built it again."
     )
-    day = date_format(localtime(at), "DATE_FORMAT")
+    day = date_format(localtime(publishing.outdated_since(row)), "DATE_FORMAT")
     return HttpResponse(text % {"day": day}, status=503)
 
 

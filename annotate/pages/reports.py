@@ -9,7 +9,6 @@ from django.http import (
     FileResponse,
     Http404,
     HttpResponse,
-    QueryDict,
     StreamingHttpResponse,
 )
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,7 +19,12 @@ from django.utils.translation import gettext as _
 from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study
 from annotate.pages.scores import STOP_POLLING
-from annotate.pages.study_views import UserRequest, render_page, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    attachment,
+    render_page,
+    study_page,
+)
 from annotate.reports import building, comparing, downloads, study_scores, writing
 from annotate.reports.forms import ReportForm
 from annotate.tasks import ring, sweep_reports
@@ -31,23 +35,17 @@ ID = re.compile("[0-9]{1,18}")
 @study_page()
 def table_csv(request: UserRequest, study: Study, table: str) -> StreamingHttpResponse:
     """Stream a table of a study, by default through the main view and as of now."""
-    response = _table(study, table, request.GET)
-    name = f"{study.slug}-{table}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
+    asked, as_of = request.GET, None
     view = get_object_or_404(study.analysis_views, key=asked.get("view") or MAIN)
     event = asked.get("as_of")
-    as_of = None
     if event:
         try:
             as_of = as_of_event.moment(study, _number(event))
         except as_of_event.MomentError as error:
             raise Http404(str(error)) from error
     lines = downloads.csv_lines(study, table, view=view.key, as_of=as_of)
-    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    headers = attachment(f"{study.slug}-{table}.csv")
+    return StreamingHttpResponse(lines, headers=headers)
 
 
 @study_page()

@@ -15,6 +15,7 @@ from annotate.models import Study
 from annotate.pages.scores import queued
 from annotate.pages.study_views import (
     UserRequest,
+    attachment,
     render_page,
     study_button,
     study_page,
@@ -153,9 +154,8 @@ def run_detail(request: UserRequest, study: Study, run: int) -> HttpResponse:
 def run_replaced(request: UserRequest, study: Study, run: int) -> HttpResponse:
     """Download the values that a run has replaced."""
     row = _run(request, study, run)
-    answer = HttpResponse(content_type="text/csv; charset=utf-8")
     name = f"{study.benchmark.slug}-replaced-by-run-{row.pk}.csv"
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer = HttpResponse(headers=attachment(name))
     writer = csv.writer(answer)
     writer.writerows([RECORD, *replaced_by(row)])
     return answer

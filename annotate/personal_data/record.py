@@ -193,7 +193,7 @@ def _answers(annotator: Annotator) -> Iterator[Row]:
                 answer.slot.code,
                 answer.question.full_title,
                 getattr(answer, "shot", 0) or "",
-                _as_seen(answer),
+                _as_seen(study, answer),
                 answer.revision,
                 "yes" if answer.is_current else "",
                 _stamp(answer.created_at),
@@ -204,8 +204,10 @@ def _answers(annotator: Annotator) -> Iterator[Row]:
         yield look.slot.code, "", look.shot, _("looked at"), 1, "yes", at
 
 
-def _as_seen(answer: Answer) -> str:
-    if answer.slot.a_is_left is None:  # imported: nobody knows which stood left
+def _as_seen(study: Study, answer: Answer) -> str:
+    """Return an answer as displayed, or as stored if nobody knows what stood where."""
+    is_ranking = study.outputs_at_once > 2
+    if answer.slot.a_is_left is None or (study.is_imported and is_ranking):
         return str(answer.value)
     return kind_of(answer.question).as_displayed(answer.slot, answer.value)
 

@@ -90,7 +90,7 @@ def unscored(study: Study, as_of: Moment | None = None) -> list[str]:
     trained_on = study_tables.trained_on(study, as_of).values()
     if not (named := {metric for own in trained_on for metric in own}):
         return []
-    known = {*study_scores.identities_of(study, as_of)}
+    known = study_scores.metrics_among(study, named, as_of)
     return sorted(named - known - {one.name for one in own_composites(study)})
 
 

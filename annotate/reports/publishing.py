@@ -5,6 +5,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator
+from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -123,6 +124,13 @@ def _has_too_much(report: Report) -> QuerySet[Event]:
     if study.is_imported:
         less |= Q(kind=Event.Kind.PERSON_ERASED)
     return study.events.filter(less, pk__gt=report.as_of_id)
+
+
+def outdated_since(row: PublicReport) -> datetime:
+    """Return since when a report that could not be built again showed too much."""
+    first = _has_too_much(row.report).order_by("pk").first()
+    event = first or row.report.as_of
+    return event.at if event else row.published_at
 
 
 def withdraw(row: PublicReport, *, by: User | None) -> None:

@@ -103,6 +103,14 @@ def identities_of(
     return by_metric(_ended(scores_of(study, as_of), as_of))
 
 
+def metrics_among(
+    study: Study, names: Iterable[str], as_of: Moment | None = None
+) -> set[str]:
+    """Return those of the named metrics that have scores a report can use."""
+    rows = _ended(scores_of(study, as_of), as_of).filter(metric__in=names)
+    return {*rows.order_by().values_list("metric", flat=True).distinct()}
+
+
 def _ended(rows: QuerySet[Any], as_of: Moment | None) -> QuerySet[Any]:
     """Return the rows of runs that have ended, or had at a moment."""
     if as_of is None:

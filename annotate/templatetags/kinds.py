@@ -6,18 +6,19 @@ token and the slot's code, and cached by the values that they show.
 
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import count
+from typing import Any
 
 from django import template
 from django.core.cache.backends.locmem import LocMemCache
 from django.template import Context, Node, NodeList
 from django.template.base import FilterExpression, Parser, Token
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from annotate.kinds.base import Kind, Option
@@ -26,6 +27,16 @@ from annotate.models import Question, Study
 from annotate.presentation.examples import example_of
 from annotate.presentation.slot_view import LONGEST_ROW, ShownQuestion
 
+# The texts of a shot in the order of the page.
+SCRIPT = {
+    "plot": gettext_lazy("Plot"),
+    "caption": gettext_lazy("Caption"),
+    "prompt": gettext_lazy("Prompt"),
+    "explanation": gettext_lazy("Explanation"),
+    "setting": gettext_lazy("Setting"),
+    "static": gettext_lazy("Description"),
+    "camera": gettext_lazy("Camera"),
+}
 # Fewer questions with the same scale are lists rather than a table.
 LEAST_ROWS = 4
 
@@ -79,6 +90,19 @@ def unit_name(study: Study) -> str:
     """Return the heading for the methods of a unit: Method, Pair or Methods."""
     number = study.outputs_at_once
     return {1: _("Method"), 2: _("Pair")}.get(number, _("Methods"))
+
+
+@register.filter
+def script(texts: Mapping[str, str]) -> list[tuple[Any, str]]:
+    """Return the texts of a shot, each with its title."""
+    return [(title, texts[name]) for name, title in SCRIPT.items() if name in texts]
+
+
+@register.filter
+def side_name(side: str) -> str:
+    """Return the heading of one of several outputs."""
+    sides = {"left": _("Left"), "right": _("Right")}
+    return sides.get(side) or _("Version %(n)s") % {"n": side}
 
 
 @register.filter

@@ -15,19 +15,6 @@ from annotate.models import Slot, Study
 register = template.Library()
 
 
-@register.inclusion_tag("_post_button.html", takes_context=True)
-def post_button(
-    context: Context, label: str, css: str, address: str, *args: object, name: str = ""
-) -> dict[str, object]:
-    """Return a form of a single button; `name` is for screen readers."""
-    return {
-        "label": label,
-        "css": css,
-        "name": name,
-        "action": reverse(address, args=args),
-    }
-
-
 @dataclass(frozen=True)
 class Page:
     """A page with a link of its own, and the addresses that belong to it."""

@@ -12,6 +12,7 @@ import openpyxl
 import pyarrow.parquet
 
 from analysis.reading.workbooks import BROKEN, check_unpacked
+from annotate.models import Upload
 from annotate.uploads.unpacking import TABLES
 from evalcore.formats.folder_layouts import (
     DATASET_FOLDER,
@@ -28,7 +29,6 @@ from evalcore.formats.oneig import results as oneig_results
 from evalcore.importing.formats import TELLING, guess_scores
 from evalcore.importing.outputs import CONTAINER
 
-KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
 STORY_FILE = "story.json"
 TAGS_FILE = "metadata.xlsx"
 DATA_FOLDERS = (("ViStory",), ("ViStoryBench",))
@@ -63,7 +63,7 @@ def detect(root: Path, name: str) -> list[Part]:
         path = root.joinpath(*file)
         if kind := _kind_of_file(path, is_alone=len(files) == 1):
             found.append(Part(kind, "/".join(file)))
-    return sorted(found, key=lambda part: KINDS.index(part.kind))
+    return sorted(found, key=lambda part: Upload.KINDS.index(part.kind))
 
 
 def _files(root: Path) -> Iterable[Path]:

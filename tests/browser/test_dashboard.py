@@ -82,7 +82,7 @@ def test_alerts_are_handled_by_keyboard(page, live_server):
     paused = study.annotators.get(state="paused")
     page.focus(f"#act-{paused.pk} summary")
     page.keyboard.press("Enter")
-    page.focus(f"#resume-{paused.pk}")
+    page.focus(f"#annotator-action-{paused.study.slug}-{paused.pk}-resume")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=can continue")
     paused.refresh_from_db()

@@ -69,9 +69,22 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         consenting.agree(annotator, _language())
         response = redirect("rate-instructions", request.token)
         return remember_person(request, response, annotator)
-    if request.method == "GET" and annotator.consented_at is None:
+    if annotator.consented_at is None and _is_visit(request):
         consenting.note_opening(annotator)
     return annotator_page(request, annotator, "rate/consent.html")
+
+
+def _is_visit(request: SeatRequest) -> bool:
+    """Return whether a browser opens a page for a person.
+
+    Messengers and mail programs fetch a link before anybody opens it; they do not
+    send what browsers send on secure connections.
+    """
+    mode = request.headers.get("Sec-Fetch-Mode")
+    is_browser = mode == "navigate" or (mode is None and not request.is_secure())
+    return (
+        request.method == "GET" and is_browser and "Sec-Purpose" not in request.headers
+    )
 
 
 def _language() -> str:

@@ -26,7 +26,7 @@ from annotate.coverage.enough import enough, goal_fields
 from annotate.coverage.forecast import Chart
 from annotate.health.troubles import status
 from annotate.models import Annotator, Event, Flag, Purpose, Study, Unit
-from annotate.pages.manage.people import revoke
+from annotate.pages.manage.people import leave_out, revoke
 from annotate.pages.study_views import (
     UserRequest,
     attachment,
@@ -161,14 +161,11 @@ def annotator_action(
     if action == "revoke":
         return revoke(request, annotator)
     if action == "pause":
-        follow_up.pause(annotator, user=request.user)
-        text = _("%(name)s is paused. Their work stays theirs.")
-    elif action == "resume":
-        follow_up.resume(annotator, user=request.user)
-        text = _("%(name)s can continue.")
-    else:
+        return _pause(request, annotator)
+    if action != "resume":
         raise Http404
-    return text % {"name": annotator.name}
+    follow_up.resume(annotator, user=request.user)
+    return _("%(name)s can continue.") % {"name": annotator.name}
 
 
 @study_button("study-detail")
@@ -213,19 +210,15 @@ def _decide(request: UserRequest, person: Annotator, then: str) -> str:
         return ""
     texts = []
     if then == "leave out":
-        reason = request.POST.get("reason", "")
-        rows = exclusion.exclude_annotator(person, reason=reason, author=request.user)
-        text = ngettext(
-            "%(n)d rating of %(name)s was left out.",
-            "%(n)d ratings of %(name)s were left out.",
-            len(rows),
-        )
-        texts.append(text % {"n": len(rows), "name": person.name})
+        texts.append(leave_out(request, person))
     if then == "pause" or person.state in (State.INVITED, State.ACTIVE):
-        follow_up.pause(person, user=request.user)
-        text = _("%(name)s is paused. Their work stays theirs.")
-        texts.append(text % {"name": person.name})
+        texts.append(_pause(request, person))
     return " ".join(texts)
+
+
+def _pause(request: UserRequest, person: Annotator) -> str:
+    follow_up.pause(person, user=request.user)
+    return _("%(name)s is paused. Their work stays theirs.") % {"name": person.name}
 
 
 def _about_findings(person: Annotator, n: int) -> str:

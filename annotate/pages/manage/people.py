@@ -23,6 +23,7 @@ from annotate.pages.study_views import (
 from annotate.people import inviting, visits
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.personal_data import erasing, record
+from annotate.quality import exclusion
 
 LARGEST_LIST = 1_000_000
 # The most people that one press of a button invites.
@@ -151,6 +152,19 @@ def annotator_reissue(request: UserRequest, study: Study, annotator: Annotator) 
         raise Http404
     inviting.reissue(annotator, user=request.user)
     return _("%(name)s has a new link.") % {"name": annotator.name}
+
+
+def leave_out(request: UserRequest, annotator: Annotator) -> str:
+    """Exclude everything that an annotator has submitted; return a message."""
+    rows = exclusion.exclude_annotator(
+        annotator, reason=request.POST.get("reason", ""), author=request.user
+    )
+    text = ngettext(
+        "%(n)d rating of %(name)s was left out.",
+        "%(n)d ratings of %(name)s were left out.",
+        len(rows),
+    )
+    return text % {"n": len(rows), "name": annotator.name}
 
 
 def revoke(request: UserRequest, annotator: Annotator) -> str:

@@ -38,7 +38,6 @@ from evalcore.serving import workers
 
 logger = logging.getLogger(__name__)
 
-KINDS = ("stories", "outputs", "scores", "ratings", "choices", "rankings")
 LONGEST_METHOD, LONGEST_TITLE = 200, 80
 LOWEST, HIGHEST = -1000, 1000
 View = Callable[..., HttpResponseBase]
@@ -175,7 +174,7 @@ def upload_detail(request: UserRequest, upload: Upload) -> HttpResponse:
         ).exists(),
         "kinds": kind_labels(),
         "kind": kind_labels().get(upload.chosen.get("kind", ""), ""),
-        "benchmarks": owned,
+        "benchmarks": owned.values_list("slug", "title"),
         "into": next((row.title for row in owned if row.slug == slug), ""),
         "no_worker": any(workers.is_late(row, timezone.now()) for row in waits),
         "parts": [
@@ -220,7 +219,7 @@ def _choices(request: UserRequest, upload: Upload) -> dict[str, object]:
     given = request.POST
     chosen: dict[str, object] = {}
     kind = given.get("kind", "")
-    if kind in KINDS:
+    if kind in Upload.KINDS:
         chosen["kind"] = kind
     slug = given.get("benchmark", "")
     if not slug or _owned(request, slug):

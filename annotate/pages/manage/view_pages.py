@@ -15,6 +15,7 @@ from annotate.models import (
     Slot,
     Study,
 )
+from annotate.pages.manage.people import leave_out
 from annotate.pages.study_views import (
     UserRequest,
     render_page,
@@ -126,15 +127,7 @@ def view_choose(request: UserRequest, study: Study) -> str:
 def annotator_exclude(request: UserRequest, study: Study) -> str:
     """Exclude everything that an annotator has submitted, with a reason."""
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))
-    rows = exclusion.exclude_annotator(
-        person, reason=request.POST.get("reason", ""), author=request.user
-    )
-    text = ngettext(
-        "%(n)d rating of %(name)s was left out.",
-        "%(n)d ratings of %(name)s were left out.",
-        len(rows),
-    )
-    return text % {"n": len(rows), "name": person.name}
+    return leave_out(request, person)
 
 
 @view_button

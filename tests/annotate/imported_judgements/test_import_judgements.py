@@ -11,6 +11,7 @@ from django.urls import reverse
 from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import units
 from annotate.models import Choice, Ranking, Rating, Slot, Study
+from annotate.personal_data import record
 from annotate.reports import study_tables
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark
@@ -183,6 +184,16 @@ def test_impossible_ranking_is_refused_with_its_line(tmp_path, rows, message):
 
 
 @pytest.mark.slow
+def test_imported_ranking_shows_no_places_in_the_personal_data(tmp_path):
+    lines = RANKINGS.splitlines()
+    sided = [f"{lines[0]},left_method", *(f"{line},Birch" for line in lines[1:7])]
+    text = "\n".join(sided) + "\n"
+    load(tmp_path, text, "rankings", benchmark="fresh", create=True)
+    files = record.files(Study.objects.get().annotators.get())
+    rows = csv.DictReader(io.StringIO(files["answers.csv"]))
+    assert {row["answer"] for row in rows} == {"ab=c", "bac"}
+
+
 @pytest.mark.shared
 def test_real_rankings_of_up_to_nine_pictures_are_imported(shared, tmp_path):
     """ImageReward: 466 rankings, 349 with ties and 137 with gaps."""

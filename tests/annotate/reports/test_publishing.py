@@ -5,12 +5,15 @@ import io
 import json
 import re
 import zipfile
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 
 from annotate.models import Event, PublicReport, Report
 from annotate.personal_data import erasing
@@ -230,14 +233,17 @@ def test_error_of_the_disk_is_shown_without_folders(report, monkeypatch):
 def test_failed_update_is_shown_to_managers_who_can_build_it_again(report, monkeypatch):
     study, address = report.study, publish(report)
     erasing.withdraw(study.annotators.get(name="A02"), answers=True)
+    withdrawal = Event.objects.get(kind=Event.Kind.CONSENT_WITHDRAWN)
     write_public_data()
     again = study.reports.get(state="queued")
-    failed = {"state": "failed", "error": "no space", "finished_at": timezone.now()}
+    later = timezone.now() + timedelta(days=40)
+    failed = {"state": "failed", "error": "no space", "finished_at": later}
     study.reports.filter(pk=again.pk).update(**failed)
     write_public_data()
     refused = Client().get(address)
     assert (refused.status_code, "Retry-After" in refused) == (503, False)
-    assert "could not be updated on" in refused.content.decode()
+    removed_on = date_format(localtime(withdrawal.at), "DATE_FORMAT")
+    assert removed_on in refused.content.decode()
     assert "no space" in rob(study).get(page(again)).text
     monkeypatch.setattr(sweep_reports, "delay", lambda: None)
     rob(study).post(page(again), {"again": "1"})

@@ -33,7 +33,11 @@ def test_people_without_answers_have_one_reason_each_as_of_the_moment(client):
     people = [*study.annotators.order_by("name")]
     for person in people[:3]:
         client.get(reverse("rate-consent", args=[person.invitation.token]))
-    client.head(reverse("rate-consent", args=[people[4].invitation.token]))
+    unopened = reverse("rate-consent", args=[people[4].invitation.token])
+    client.head(unopened)
+    client.get(unopened, secure=True)  # the preview of a messenger
+    prefetch = {"Sec-Fetch-Mode": "navigate", "Sec-Purpose": "prefetch"}
+    client.get(unopened, secure=True, headers=prefetch)
     places.decline(people[0])
     consenting.agree(people[1], "en")
     consenting.begin(study.annotators.get(name="A02"))
@@ -51,7 +55,7 @@ def test_people_without_answers_have_one_reason_each_as_of_the_moment(client):
         ("answered", "", 1),
     ]
     assert steps(study, before) == expected
-    client.get(reverse("rate-consent", args=[people[4].invitation.token]))
+    client.get(unopened, secure=True, headers={"Sec-Fetch-Mode": "navigate"})
     places.come_back(people[0])
     assert steps(study, before) == expected
     assert steps(study, as_of_event.now(study))[1:3] == [
