@@ -115,7 +115,7 @@ def as_html(
         .render(
             title=language.gettext(title),
             run=values,
-            sample=sample_line(shown),
+            sample=sample_line(shown, analysis.judged),
             verdicts=first,
             further=further,
             uses={word("uses", k): own for k, own in findings.uses.items() if own},

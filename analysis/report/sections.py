@@ -33,7 +33,15 @@ from analysis.report.findings_methods import label_claims, preferred_claims
 from analysis.report.findings_uses import agree_claims, replacement_claims, save_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import AND, counted, listed
-from analysis.report.wording import ClaimText, asked_of, is_missing, records, word
+from analysis.report.wording import (
+    OF_PEOPLE,
+    QUESTIONS,
+    ClaimText,
+    is_missing,
+    names_in,
+    records,
+    word,
+)
 
 Claims = Callable[..., Iterable[ClaimText | str]]
 # Sections in reading order, with their findings; `figures.toml` has its figures.
@@ -235,10 +243,22 @@ def sections_of(
     return [one for one in sections if one.sentences or one.figures]
 
 
-def sample_line(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return how many questions, outputs and answers there are; "" if unknown."""
-    numbers = zip(asked_of(tables), ("question", "method", "story"), strict=True)
-    questions, *outputs = [counted(n, noun) if n else "" for n, noun in numbers]
+def sample_line(
+    tables: Mapping[str, pd.DataFrame], judged: Mapping[str, frozenset[str]]
+) -> str:
+    """Return how many questions, outputs and answers there are; "" if unknown.
+
+    `judged` has the stories that people judged in each question.
+    """
+    people = [tables[name] for name in OF_PEOPLE if name in tables]
+    names = {
+        "question": names_in(people, QUESTIONS),
+        "method": names_in(people, ("method",)),
+        "story": frozenset[str]().union(*judged.values()),
+    }
+    questions, *outputs = [
+        counted(len(own), noun) if own else "" for noun, own in names.items()
+    ]
     flow = tables.get("sample_flow")
     if flow is None or not questions:
         return ""

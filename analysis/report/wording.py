@@ -33,7 +33,7 @@ BOTH = ["question", "source"]
 Row = Mapping[str, Any]
 ResultTables = Mapping[str, pd.DataFrame]
 QUESTIONS = ("question", "dimension", "criterion")
-# Tables whose rows name the questions, methods and stories of people's answers.
+# Tables whose rows name the questions and methods of people's answers.
 OF_PEOPLE = (
     "agreement",
     "method_means",
@@ -237,19 +237,6 @@ def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
         {str(key): value for key, value in row.items()}
         for row in rows.astype(object).to_dict("records")
     ]
-
-
-def asked_of(tables: ResultTables) -> tuple[int, int, int]:
-    """Return how many questions, methods and stories people judged; 0 where unknown."""
-    people = [tables[name] for name in OF_PEOPLE if name in tables]
-    stories = [
-        one["n_drawn" if "n_drawn" in one else "n_stories"].max()
-        for name, one in tables.items()
-        if "n_stories" in one and name != "sanity"
-    ]
-    known = (int(n) for n in stories if not pd.isna(n))
-    questions, methods = (names_in(people, c) for c in (QUESTIONS, ("method",)))
-    return len(questions), len(methods), max(known, default=0)
 
 
 def names_in(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> set[str]:

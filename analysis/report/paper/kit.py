@@ -63,7 +63,7 @@ def paper_files(
         for answer in checklist.answers(results, analysis.notes, run, ())
         if answer[0] not in {word("asked", key) for key in IN_PARAGRAPH}
     ]
-    methods = paragraph(tables, run)
+    methods = paragraph(tables, run, analysis.judged)
     absent = missing(found)
     texts = {f"{table.key}.tex": latex.as_latex(table) for table in found}
     texts["paragraph.tex"] = latex.as_paragraphs(methods, asked)

@@ -152,10 +152,17 @@ OF_FAMILIES = "the families of the table of tests"
 PROGRAMS = ("python", "numpy", "scipy", "pandas")
 
 
-def paragraph(tables: ResultTables, run: Mapping[str, str]) -> str:
-    """Return the methods of the study, with its numbers filled in."""
+def paragraph(
+    tables: ResultTables,
+    run: Mapping[str, str],
+    judged: Mapping[str, frozenset[str]],
+) -> str:
+    """Return the methods of the study, with its numbers filled in.
+
+    `judged` has the stories that people judged in each question.
+    """
     sentences = [
-        *_sample(tables),
+        *_sample(tables, [len(own) for own in judged.values() if own]),
         *_agreement(tables),
         *_metrics(tables),
         *_uncertainty(tables, run),
@@ -164,7 +171,7 @@ def paragraph(tables: ResultTables, run: Mapping[str, str]) -> str:
     return " ".join(sentences)
 
 
-def _sample(tables: ResultTables) -> Iterator[str]:
+def _sample(tables: ResultTables, stories: Sequence[int]) -> Iterator[str]:
     flow = tables.get("sample_flow", pd.DataFrame(columns=["source", "step"]))
     is_of_people = flow["source"] == "people"
     yield from _invited(flow[is_of_people])
@@ -172,12 +179,6 @@ def _sample(tables: ResultTables) -> Iterator[str]:
     methods = names_in(people, ("method",))
     outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
     asked = counted(len(names_in(people, QUESTIONS)), "question")
-    stories = [
-        int(n)
-        for one in people
-        if "n_stories" in one
-        for n in one.groupby(_first(one, QUESTIONS))["n_stories"].max()
-    ]
     asked += f" with {spread(stories)} stories" if stories else ""
     asked += " each" if len(stories) > 1 else ""
     flow = flow[~is_of_people]
@@ -215,10 +216,6 @@ def _left_out(flow: pd.DataFrame) -> Iterator[str]:
             people = counted(int(n), "person", "people") if not pd.isna(n) else ""
             what = people or f"some {answers}"
         yield f"{what} ({row['reason']})"
-
-
-def _first(rows: pd.DataFrame, columns: Sequence[str]) -> str:
-    return next(name for name in columns if name in rows)
 
 
 def _agreement(tables: ResultTables) -> Iterator[str]:

@@ -1,8 +1,12 @@
 """Answers that open a report: agreement, an annotator's place, favoured methods."""
 
+import itertools
+
 import pandas as pd
 import pytest
 
+from analysis.commands.alignment import leaderboard
+from analysis.options import AlignOptions
 from analysis.report.findings_claims import favour_claims
 from analysis.report.findings_uses import agree_claims, replacement_claims
 from analysis.report.sections import USES, findings, opened, sample_line
@@ -175,15 +179,17 @@ def test_trained_method_of_a_further_question_is_named():
     assert trained.startswith("Methods declared as trained on a metric: c: cids")
 
 
-def test_first_line_counts_the_stories_that_people_judged():
-    """Metrics score more stories, and degraded copies are of any."""
-    flow = {"source": "ratings", "step": "analysed", "n_annotators": 4, "n_answers": 90}
-    means = {"dimension": "look", "method": ["a", "b"], "n_stories": [9, 8]}
-    tables = {
-        "method_means": pd.DataFrame(means),
-        "prediction_powered": pd.DataFrame({"n_drawn": [10], "n_stories": [500]}),
-        "sanity": pd.DataFrame({"n_stories": [60]}),
-        "sample_flow": pd.DataFrame([flow]),
-    }
-    text = "1 question on 2 methods and 10 stories: 90 ratings by 4 annotators."
-    assert sample_line(tables) == text
+def test_first_line_counts_all_stories_of_sparse_comparisons():
+    """Each pair of methods is compared on three stories of its own."""
+    rows = [
+        (f"s{3 * pair + k}", *methods, "best", who, "a")
+        for pair, methods in enumerate(itertools.combinations("abcd", 2))
+        for k in range(3)
+        for who in ("Ann", "Bob")
+    ]
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    choices = pd.DataFrame(rows, columns=columns)
+    found = leaderboard(choices=choices, options=AlignOptions(resamples=0))
+    assert found.tables["win_rates"]["n_stories"].max() == 3
+    text = "1 question on 4 methods and 18 stories: 36 choices by 2 annotators."
+    assert sample_line(found.tables, found.judged) == text
