@@ -69,8 +69,8 @@ def favour_claims(
         names = listed((text for *_, text in favoured[:MOST_FAVOURED]), SEMICOLON)
         rest = len(favoured) - MOST_FAVOURED
         kind = "shown more" if rest > 0 else "shown"
-        n = counted(rest, "question")
-        yield True, word("favour", kind, names=names, questions=n)
+        questions = counted(rest, "other question")
+        yield True, word("favour", kind, names=names, questions=questions)
     if none:
         yield False, word("favour", "open", names=names_of(none))
     if not (favoured or none):

@@ -35,7 +35,7 @@ from analysis.report.wording import word
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES, coefficients
 
-# Functions of `analysis.report.language` that templates use beside gettext.
+# Functions of `analysis.report.language` that templates use beside `gettext`.
 SPOKEN = ("counted", "listed", "remark", "current")
 # The methods section in each language.
 METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
@@ -65,13 +65,10 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
     )
-    spoken = language.gettext, language.ngettext
-    environment.install_gettext_callables(*spoken, newstyle=False)  # type: ignore[attr-defined]
     environment.globals |= {name: getattr(language, name) for name in SPOKEN}
     environment.globals |= {"math": math, "display": partial(math, display=True)}
-    environment.globals["address_of_output"] = address
+    environment.globals |= {"_": language.gettext, "address_of_output": address}
     return environment
 
 

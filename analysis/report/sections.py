@@ -34,6 +34,7 @@ from analysis.report.findings_uses import agree_claims, replacement_claims, save
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import AND, counted, listed
 from analysis.report.wording import (
+    NOUNS,
     OF_PEOPLE,
     QUESTIONS,
     ClaimText,
@@ -104,6 +105,8 @@ FIGURES = (
 )
 # Figures of methods, the most informative first.
 OPENING = ("labels", "wins", "means", "ranking-ladder", "ladder")
+# Headings of sections that differ in reports without metrics.
+OF_PEOPLE_ALONE = {"disagreement": "groups"}
 # With more verdicts on declared metrics than this, one of each question is not folded.
 MOST_VERDICTS = 6
 
@@ -234,7 +237,7 @@ def sections_of(
     sections = [
         ShownSection(
             key,
-            word("sections" if has_metrics else "sections-of-people", key),
+            word("sections", key if has_metrics else OF_PEOPLE_ALONE.get(key, key)),
             tuple(sentences.get(key, ())),
             tuple(figure for figure in figures if figure.section == key),
         )
@@ -264,11 +267,11 @@ def sample_line(
         return ""
     answers = []
     for row in records(flow[flow["step"] == "analysed"]):
-        values = {"n": row["n_answers"], "answers": word("answers", row["source"])}
-        kind = "answers" if is_missing(row, "n_annotators") else "by annotators"
-        if kind == "by annotators":
-            values["annotators"] = counted(row["n_annotators"], "annotator")
-        answers.append(word("size", kind, **values))
+        text = counted(row["n_answers"], NOUNS[row["source"]])
+        if not is_missing(row, "n_annotators"):
+            annotators = counted(row["n_annotators"], "annotator")
+            text = word("size", "by annotators", answers=text, annotators=annotators)
+        answers.append(text)
     parts = {"outputs": listed(filter(None, outputs), AND), "answers": listed(answers)}
     return word("size", "asked", questions=questions, **parts)
 

@@ -41,6 +41,8 @@ OF_PEOPLE = (
     "win_rates",
     "ranking_leaderboard",
 )
+# One answer of each kind.
+NOUNS = {"choices": "choice", "ratings": "rating", "rankings": "ranking"}
 # Whether the data show it, and how it reads.
 ClaimText = tuple[bool, str]
 

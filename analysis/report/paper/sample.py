@@ -11,6 +11,7 @@ from analysis.report.metric_order import levels_in
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable, spread
 from analysis.report.paper.metrics import declared
 from analysis.report.wording import (
+    NOUNS,
     OF_PEOPLE,
     QUESTIONS,
     ResultTables,
@@ -179,15 +180,16 @@ def _sample(tables: ResultTables, stories: Sequence[int]) -> Iterator[str]:
     methods = names_in(people, ("method",))
     outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
     asked = counted(len(names_in(people, QUESTIONS)), "question")
-    asked += f" with {spread(stories)} stories" if stories else ""
+    if stories:
+        noun = "story" if {*stories} == {1} else "stories"
+        asked += f" with {spread(stories)} {noun}"
     asked += " each" if len(stories) > 1 else ""
     flow = flow[~is_of_people]
     for row in records(flow[flow["step"] == "analysed"]):
-        n = int(row["n_answers"])
-        answers = f"{n} {row['source']}" if n != 1 else f"1 answer ({row['source']})"
+        answers = counted(row["n_answers"], NOUNS[row["source"]])
         who = row["n_annotators"]
-        by = "" if pd.isna(who) else f" by {counted(int(who), 'annotator')}"
-        verb = "were" if n != 1 else "was"
+        by = "" if pd.isna(who) else f" by {counted(who, 'annotator')}"
+        verb = _were(row["n_answers"])
         yield f"{answers}{by} on {outputs}, by {asked}, {verb} analysed."
     if reasons := "; ".join(_left_out(flow)):
         yield f"Left out were {reasons}."
@@ -199,8 +201,9 @@ def _invited(flow: pd.DataFrame) -> Iterator[str]:
     if "invited" not in people:
         return
     reasons = "; ".join(_left_out(flow))
+    invited = counted(people["invited"], "person", "people")
     yield (
-        f"Of {people['invited']} people invited, {people['consented']} consented and "
+        f"Of {invited} invited, {people['consented']} consented and "
         f"{people['answered']} submitted ratings"
         f"{f'; left out were {reasons}' if reasons else ''}."
     )
@@ -209,12 +212,12 @@ def _invited(flow: pd.DataFrame) -> Iterator[str]:
 def _left_out(flow: pd.DataFrame) -> Iterator[str]:
     """Yield how many answers, or people without an answer, were left out, and why."""
     for row in records(flow[flow["step"] == "left out"]):
-        answers = "ratings" if row["source"] == "people" else row["source"]
-        what = f"{row['n_answers']} {answers}"
-        if pd.isna(row["n_answers"]):
-            n = row["n_annotators"]
-            people = counted(int(n), "person", "people") if not pd.isna(n) else ""
-            what = people or f"some {answers}"
+        answers, people = row["n_answers"], row["n_annotators"]
+        if not pd.isna(answers):
+            what = counted(answers, NOUNS[row["source"]])
+        else:
+            what = "some people"
+            what = counted(people, "person", "people") if not pd.isna(people) else what
         yield f"{what} ({row['reason']})"
 
 

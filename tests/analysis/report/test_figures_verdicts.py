@@ -55,7 +55,7 @@ def test_p_values_are_above_the_diagonal_and_adjusted_below():
         [".080", "<.001", ""],
     ]
     assert cells["z"] == [[None, 0, 1], [0, None, 2], [0, 3, None]]
-    assert figure.alt.endswith("q: method τ: 1 of 3 pairs differ significantly.")
+    assert figure.alt.endswith("q: method τ: significant differences: 1 of 3.")
     assert figure.tables == ("metric_comparisons",)
 
 

@@ -63,7 +63,7 @@ def sentences(*rows, **verdict):
         ({"verdict": "does not", "wins": 0}, False, "May not take"),
         ({"verdict": OPEN, "n_more_stories": 12}, False, "about 12 more stories"),
         ({"verdict": OPEN}, False, "20 times the stories"),
-        (UNKNOWN | {"reason": "no margin"}, False, "at least: cids (character; m"),
+        (UNKNOWN | {"reason": "no margin"}, False, "place: cids (character; margin"),
         (
             UNKNOWN | {"reason": "2 annotators", "epsilon_needed": NAN},
             False,
@@ -101,7 +101,7 @@ def test_annotators_with_few_items_are_counted():
     single = {"annotator": "Ann", "n": 13}
     ((_, text),) = sentences(few | {"epsilon_needed": NAN}, single, single | {"n": 7})
     assert text.endswith(
-        "have 20 items): cids (character; at most 13 items of one annotator)."
+        "have 20 items): cids (character; no annotator has more than 13 items)."
     )
 
 
@@ -177,6 +177,16 @@ def test_trained_method_of_a_further_question_is_named():
     assert first.count("trained on it") == 1
     assert shown
     assert trained.startswith("Methods declared as trained on a metric: c: cids")
+
+
+def test_counts_of_one_are_singular():
+    row = {"source": "ratings", "step": "analysed", "n_annotators": 1, "n_answers": 1}
+    tables = {
+        "method_means": pd.DataFrame({"dimension": ["look"], "method": "a"}),
+        "sample_flow": pd.DataFrame([row]),
+    }
+    text = "1 question on 1 method and 1 story: 1 rating by 1 annotator."
+    assert sample_line(tables, {"look": frozenset({"s"})}) == text
 
 
 def test_first_line_counts_all_stories_of_sparse_comparisons():

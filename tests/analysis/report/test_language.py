@@ -17,7 +17,6 @@ from analysis.report.language import (
     counted,
     gettext,
     listed,
-    ngettext,
     remark,
     retold,
 )
@@ -28,7 +27,6 @@ OTHERS = LANGUAGES[1:]
 METHODS = ("UNO", "GPT-4o", "A & B", "the old one")
 LEFT_OUT = "a bad one"
 METRICS = ("csd", "a_long_name_of_a_metric", "fid")
-VERBS = ("shows", "show")
 QUESTIONS = ("environment consistency", "the plot as told", "side")
 WORDS = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){2,}")
 
@@ -55,16 +53,6 @@ def test_methods_have_the_formulas_and_conditions_of_the_english_ones(name):
 def test_unknown_text_stays_english():
     with language.language("zh-Hans"):
         assert gettext("Never said, {a}.", a=1) == "Never said, 1."
-
-
-@pytest.mark.parametrize(("n", "verb"), [(1, "shows"), (2, "show")])
-def test_plural_follows_the_number(n, verb):
-    texts = [f"{{n}} of {{total}} {x} no side preference." for x in VERBS]
-    said = ngettext(*texts, n, total=2)
-    assert said == f"{n} of 2 {verb} no side preference."
-    with language.language("zh-Hans"):
-        said = ngettext(*texts, n, total="3 位标注者")
-    assert said == f"3 位标注者中有 {n} 个没有显示左右偏好。"
 
 
 def test_counts_lists_and_places_in_chinese():
