@@ -29,7 +29,6 @@ from analysis.report.wording import (
     first_row,
     is_missing,
     name_of,
-    nth,
     question_names,
     records,
     share,
@@ -194,7 +193,7 @@ def flip_limits(
         best, n = str(ranks[main].idxmin()), len(ranks)
         places = {str(c): int(ranks[c].loc[best]) for c in ranks}
         elsewhere = [
-            word("flips", "place", place=nth(place, n), way=_way(c))
+            word("flips", "place", place=place, way=_way(c))
             for c, place in places.items()
             if place >= FLIP
         ]

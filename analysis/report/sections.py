@@ -216,14 +216,9 @@ class ShownSection:
     @property
     def holds(self) -> str:
         """The number of further sentences and figures."""
-        counts = (
-            (
-                len(self.sentences) - 1,
-                counted(len(self.sentences) - 1, "more sentence"),
-            ),
-            (len(self.figures), counted(len(self.figures), "figure")),
-        )
-        return listed(text for n, text in counts if n > 0)
+        more, figures = len(self.sentences) - 1, len(self.figures)
+        texts = [counted(more, "more sentence")] if more > 0 else []
+        return listed(texts + ([counted(figures, "figure")] if figures else []))
 
 
 def sections_of(

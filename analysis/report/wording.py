@@ -193,20 +193,6 @@ def p_text(value: float) -> str:
     return f"p < {SMALLEST_P}" if value < SMALLEST_P else f"p = {number(value)}"
 
 
-def nth(rank: int, last: int = 0) -> str:
-    """Return a rank as an ordinal word; the `last` rank is "last".
-
-    >>> nth(1), nth(6), nth(11), nth(22), nth(22, 22)
-    ('first', 'sixth', '11th', '22nd', 'last')
-    """
-    if rank == last:
-        return _("last")
-    if str(rank) in WORDS["places"]:
-        return word("places", rank)
-    ending = 0 if rank % 100 in (11, 12, 13) or rank % 10 > 3 else rank % 10
-    return word("endings", ending, n=rank)
-
-
 def is_clear(row: Row, null: float, *, choices: int, confidence: float) -> bool:
     """Tell whether a value lies above `null` although it was chosen among several.
 

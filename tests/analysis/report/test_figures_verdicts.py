@@ -113,7 +113,7 @@ def test_highest_metrics_are_drawn_when_there_are_many(n):
     assert layout["yaxis"]["ticktext"] == names[::-1][:MOST_METRICS]
     assert (f"Only the {MOST_METRICS} highest metrics" in figure.caption) == cut
     assert (cells["texttemplate"] == "") == (n > MOST_NUMBERS)
-    assert f"0 of {n * (n - 1) // 2} pairs" in figure.alt
+    assert f"0 of {n * (n - 1) // 2}." in figure.alt
     assert len(figure.panels[0].plot) < 8_000
 
 

@@ -35,8 +35,8 @@ def test_best_metric_may_depend_on_the_level():
     ]
     texts = limits({"correlations": correlations(*rows)})
     assert (
-        "q: the best metric depends on the statistic. a ranks first of 4 within "
-        "stories, but last over all outputs together. These ranks are not tested."
+        "q: the best metric depends on the statistic. a has rank 1 of 4 within "
+        "stories, but rank 4 over all outputs together. These ranks are not tested."
     ) in texts
     same = [row | {"level": "pooled"} for row in rows[:4]]
     texts = limits({"correlations": correlations(*rows[:4], *same)})

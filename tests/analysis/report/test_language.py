@@ -20,7 +20,6 @@ from analysis.report.language import (
     remark,
     retold,
 )
-from analysis.report.wording import nth
 from analysis.sentences import sentence
 
 OTHERS = LANGUAGES[1:]
@@ -55,13 +54,10 @@ def test_unknown_text_stays_english():
         assert gettext("Never said, {a}.", a=1) == "Never said, 1."
 
 
-def test_counts_lists_and_places_in_chinese():
+def test_counts_and_lists_in_chinese():
     with language.language("zh-Hans"):
         assert counted(1, "pair of methods") == "1 对方法"
         assert listed(["a", "b"]) + listed(["c", "d"], SEMICOLON) == "a、bc；d"
-        places = [nth(6), nth(11), nth(22), nth(5, 5)]
-        assert places == ["第六", "第 11", "第 22", "最后"]
-    assert [nth(11), nth(22), nth(23), nth(101)] == ["11th", "22nd", "23rd", "101st"]
 
 
 @pytest.mark.parametrize(
