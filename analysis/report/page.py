@@ -24,12 +24,7 @@ from analysis.report.sections import (
     sections_of,
 )
 from analysis.report.tables import listed_tables
-from analysis.report.uncertainty import (
-    by_answers,
-    by_error,
-    resampled_units,
-    units_drawn,
-)
+from analysis.report.uncertainty import interval_sources, units_drawn
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.report.wording import word
 from analysis.result_tables.contract import Analysis
@@ -93,8 +88,7 @@ def as_html(
     `shown` are the tables with titles in place of keys.
     """
     values = dict(zip(run["key"], run["value"], strict=True))
-    units, errors = resampled_units(analysis), by_error(analysis)
-    answers = by_answers(analysis)
+    sources = interval_sources(analysis)
     grids: list[Grid] = []
     if "verdicts" in shown:
         grids = verdict_grids(shown)
@@ -104,7 +98,7 @@ def as_html(
     if grids or not findings.methods:
         sections["methods"] = (*findings.methods, *sections.get("methods", ()))
     below = [figure for figure in drawn if figure is not opening]
-    computed = _computed(analysis) | {"by_error": errors, "by_answers": answers}
+    computed = _computed(analysis)
     weight = sum(one.weight for one in grids) + sum(one.weight for one in drawn)
     page = (
         templates()
@@ -122,14 +116,12 @@ def as_html(
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
-            drawn=units,
+            sources=sources,
             clusters=units_drawn(analysis),
             sections=sections_of(sections, below, has_metrics=computed["metrics"]),
             figures=drawn,
             plotly=plotly_source() if drawn else "",
-            asked=checklist.answers(
-                shown, analysis.notes, values, units, errors, answers
-            ),
+            asked=checklist.answers(shown, analysis.notes, values, sources),
             tables=listed_tables({**analysis.tables, "run": run}, weight),
             computed=computed,
             computed_how=METHODS[language.current()],

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis.report.checklist import answers
+from analysis.report.uncertainty import IntervalSources
 
 RUN = {
     "seed": "7",
@@ -15,7 +16,8 @@ NAN = float("nan")
 
 
 def answered(tables=None, notes=(), drawn=(), by_error=(), run=RUN):
-    return dict(answers(tables or {}, notes, run, drawn, by_error))
+    sources = IntervalSources(list(drawn), list(by_error))
+    return dict(answers(tables or {}, notes, run, sources))
 
 
 def agreement(**changes):

@@ -87,7 +87,7 @@ def test_ratings_and_rankings_of_one_question_have_separate_sentences():
     without += [ALPHA | tau, *ranks((1, 2, 3), (1, 3, 2))]
     texts = sentences([SHUFFLED], without)
     assert ["nominal alpha is 0.31" in text for text in texts] == [True, False]
-    assert "0.50 instead of 0.24. 2 of 3 methods change" in texts[1]
+    assert "0.50 instead of 0.24. Rank changes: 2 of 3 methods" in texts[1]
     (text,) = sentences([SHUFFLED], without * 3)
     assert (
         "in 3 of 6 questions. Agreement changes most in this question. q, without R07: "
