@@ -116,7 +116,7 @@ def as_html(
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
-            sources=sources,
+            intervals=sources,
             clusters=units_drawn(analysis),
             sections=sections_of(sections, below, has_metrics=computed["metrics"]),
             figures=drawn,

@@ -170,12 +170,14 @@ def share(row: Row) -> str:
 def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str:
     """Return a share in per cent with its interval.
 
-    >>> per_cent(0.664, 0.6, 0.71), per_cent(0.5)
-    ('66 % [60, 71]', '50 %')
+    >>> per_cent(0.664, 0.6, 0.71), per_cent(-1e-9)
+    ('66 % [60, 71]', '0 %')
     """
-    text = f"{100 * value:.0f} %"
+    # Adding 0.0 turns -0.0 into 0.0.
+    value, low, high = (round(100 * x, 0) + 0.0 for x in (value, low, high))
+    text = f"{value:.0f} %"
     if not (math.isnan(low) or math.isnan(high)):
-        text += f" [{100 * low:.0f}, {100 * high:.0f}]"
+        text += f" [{low:.0f}, {high:.0f}]"
     return text.replace("-", MINUS)
 
 

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from analysis.commands.alignment import leaderboard
+from analysis.inference.meta_analysis import ALL
 from analysis.options import AlignOptions
-from analysis.report.findings_claims import favour_claims
+from analysis.report.findings_claims import favour_claims, whole_claims
 from analysis.report.findings_uses import agree_claims, replacement_claims
 from analysis.report.sections import USES, findings, opened, sample_line
 from analysis.report.wording import MOST_NAMES
@@ -177,6 +178,15 @@ def test_trained_method_of_a_further_question_is_named():
     assert first.count("trained on it") == 1
     assert shown
     assert trained.startswith("Methods declared as trained on a metric: c: cids")
+
+
+def test_value_over_questions_is_untested_without_intervals():
+    row = dict.fromkeys(("low", "high", "p_value", "p_adjusted"), float("nan"))
+    row |= {"metric": "cids", "statistic": "ppa_half", "level": "pairs", "value": 0.7}
+    table = pd.DataFrame([row | {"part": ALL, "over": "questions", "n": 2}])
+    ((shown, text),) = whole_claims(table)
+    assert not shown
+    assert text.endswith("is 70 % over 2 questions, not tested against chance.")
 
 
 def test_counts_of_one_are_singular():
