@@ -1,6 +1,6 @@
 """Sentences on a method that people judged after a study had ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -61,7 +61,7 @@ def _place(row: Row) -> tuple[str, str]:
     return row["question"], row["source"]
 
 
-def _sentences(row: Row, gaps: list[Row]) -> list[str]:
+def _sentences(row: Row, gaps: Sequence[Row]) -> list[str]:
     if is_missing(row, "low"):
         return [
             word("late", "without", method=row["method"], reason=retold(row["reason"]))
