@@ -38,15 +38,14 @@ class Coefficient(Statistic):
 
     `counts` tells whether it uses the order of pairs, ranks, or values. Its function is
     `of_sums`, of `kendall.RankSums`, or `of_values`, of people's values, scores and
-    weights, shaped as for `coefficients.correlate`. `letter` is its sign in tables of
-    ranks; `formula` and `explained` describe its computation.
+    weights, shaped as for `coefficients.correlate`. `formula` and `explained` describe
+    its computation.
     """
 
     key: str = ""
     counts: Literal["pairs", "ranks", "values"] = "pairs"
     of_sums: Callable[[Any], Any] | None = None
     of_values: Callable[[Any, Any, Any], Any] | None = None
-    letter: str = ""
     formula: str = ""
     explained: str = ""
 

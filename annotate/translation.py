@@ -46,11 +46,7 @@ KEYWORDS = {
 }
 # What the library says: in sentences alone, and in the texts of its reports.
 SENTENCES = {"sentence": None, "chained": None, "counted": (1, 2)}
-REPORT_KEYWORDS = SENTENCES | {
-    "_": None,
-    "gettext_noop": None,
-    "ngettext": (1, 2),
-}
+REPORT_KEYWORDS = SENTENCES | {"_": None, "gettext_noop": None}
 
 
 def find_messages() -> Catalog:
@@ -119,9 +115,7 @@ def extract_calls(
         texts = [*map(_texts, call.args), [], []]
         first, second, others = texts[0], texts[1], texts[2:]
         found: Iterable[str | tuple[str, str]] = first
-        if name == "ngettext":
-            found = zip(first, second, strict=True)
-        elif name == "counted":
+        if name == "counted":
             found = [_of_noun(noun, *(others[0] if others else [])) for noun in second]
         yield from ((call.lineno, name, message, []) for message in found)
 

@@ -13,6 +13,7 @@ from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.language import AND, SEMICOLON, SPACE, counted, listed, remark
 from analysis.report.language import gettext as _
 from analysis.report.metric_order import human_ceiling, level_titles, levels_in
+from analysis.report.uncertainty import IntervalSources
 from analysis.report.wording import (
     ResultTables,
     interval,
@@ -34,25 +35,20 @@ def answers(
     tables: ResultTables,
     notes: Sequence[str],
     run: Mapping[str, str],
-    drawn: Sequence[str],
-    by_error: Sequence[str] = (),
-    by_answers: Sequence[str] = (),
+    sources: IntervalSources,
 ) -> list[ChecklistAnswer]:
     """Return the questions of a reviewer with their answers, in a fixed order.
 
     Questions about a missing table are left out; exclusions come from the `notes`.
-    `drawn` has the resampled units, `by_error` the tables with a standard error, and
-    `by_answers` the units over which other tables sum answers.
     """
     known = {name: table for name, table in tables.items() if len(table)}
-    intervals = _intervals(known, drawn, by_error, by_answers, run)
     return [
         *_people(tables),
         (word("asked", "excluded"), _excluded(notes, run)),
         *_agreement(tables),
         *_coefficients(tables),
         *_pairs(known),
-        (word("asked", "intervals"), intervals),
+        (word("asked", "intervals"), _intervals(known, sources, run)),
         *_tests(known),
         *_leaderboards(known),
         *_other(known, run),
@@ -210,29 +206,29 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
 
 
 def _intervals(
-    tables: ResultTables,
-    drawn: Sequence[str],
-    by_error: Sequence[str],
-    by_answers: Sequence[str],
-    run: Mapping[str, str],
+    tables: ResultTables, sources: IntervalSources, run: Mapping[str, str]
 ) -> str:
     """Return how the intervals of each table were computed."""
     resamples, confidence = run["resamples"], run["confidence"]
-    sampled: dict[str, object] = {
+    parts = {
+        "clusters": sources.resampled,
+        "error": sources.by_error,
+        "answers": sources.by_answers,
+        "halvings": _has_intervals(tables, "best_subset"),
+        "trials": _has_intervals(tables, "stability"),
+        "jackknife": _has_intervals(tables, "score_agreement"),
+    }
+    values = {
+        "confidence": confidence,
         "resamples": resamples,
-        "units": listed(drawn, SEMICOLON),
+        "tables": listed(sources.by_error),
+        "n": SPLITS,
     }
-    parts: dict[str, tuple[bool, dict[str, object]]] = {
-        "clusters": (bool(drawn), sampled),
-        "error": (bool(by_error), {"tables": listed(by_error)}),
-        "answers": (bool(by_answers), {"units": listed(by_answers, SEMICOLON)}),
-        "halvings": (_has_intervals(tables, "best_subset"), {"n": SPLITS}),
-        "trials": (_has_intervals(tables, "stability"), {}),
-        "jackknife": (_has_intervals(tables, "score_agreement"), {}),
-    }
+    answers = listed(sources.by_answers, SEMICOLON)
+    units = {"clusters": listed(sources.resampled, SEMICOLON), "answers": answers}
     texts = [
-        word("answered", kind, confidence=confidence, **values)
-        for kind, (is_used, values) in parts.items()
+        word("answered", kind, units=units.get(kind, ""), **values)
+        for kind, is_used in parts.items()
         if is_used
     ]
     none = "no resamples" if resamples == "0" else "no intervals"

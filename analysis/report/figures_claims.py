@@ -15,10 +15,9 @@ from analysis.report.figure import (
     Trace,
     as_text,
     figure,
-    short,
     values,
 )
-from analysis.report.label_places import placed_labels
+from analysis.report.label_places import labelled_points
 from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
 from analysis.report.panels import GREY, PALETTE, dots, error_bars
@@ -27,7 +26,6 @@ from analysis.verdicts import leading_metrics
 
 # Metrics of a question that are drawn.
 METRICS_EACH = 2
-LONGEST_LABEL = 18
 
 
 @figure("favours")
@@ -58,24 +56,14 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     low, high = least - room, most + room
     span = values([low, high])
     shares = (rows[["predicted", "human"]].to_numpy(float) - low) / (high - low)
-    names = [short(name, LONGEST_LABEL) for name in rows["method"]]
     order = np.argsort(-np.abs(rows["value"].to_numpy(float)), kind="stable")
-    labels = placed_labels(
-        shares, names, sorted(map(int, order), key=lambda i: not apart[i])
-    )
+    named = sorted(map(int, order), key=lambda i: not apart[i])
+    axes = rows["predicted"], rows["human"]
     bars = rows.assign(
         low=rows["human"] + rows["low"], high=rows["human"] + rows["high"]
     )
-    points: Trace = {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": values(rows["predicted"]),
-        "y": values(rows["human"]),
+    points = labelled_points(*axes, shares, rows["method"], named) | {
         "error_x": error_bars(bars, "predicted", color=GREY, thickness=1),
-        "text": [text for text, _place in labels],
-        "textposition": [place for _text, place in labels],
-        "textfont": {"size": 10},
-        "cliponaxis": False,
         "marker": {
             "size": 8,
             "color": [PALETTE[1] if one else PALETTE[0] for one in apart],

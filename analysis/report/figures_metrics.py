@@ -45,6 +45,9 @@ from analysis.report.wording import (
     word,
 )
 
+# Brewer's RdBu, red low and blue high; plotly's RdBu differs from it.
+SHADES = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
+
 
 @figure("coefficients")
 def forests(
@@ -113,16 +116,18 @@ def metric_matrix(correlations: pd.DataFrame) -> Iterator[Part]:
     name, data = _main(correlations)
     if correlations["dimension"].nunique() < 2 or data.empty:
         return
-    order, shown = by_value(data), ("value", "text")
+    order = by_value(data)
     for level in levels_in(data):
         rows = data[data["level"] == level]
         rows = rows.assign(text=[_with_doubt(row) for row in records(rows)])
+        by_place = rows.set_index(["metric", "dimension"])
         here = [metric for metric in order if metric in set(rows["metric"])]
         panel = panels.heat(
             word("level-titles", level),
-            *panels.tables_of(rows, "metric", "dimension", shown, here),
+            by_place["value"].unstack().loc[here],
+            by_place["text"].unstack(fill_value="").loc[here],
             (-1, 1),
-            panels.red_to_blue("#f7f7f7"),
+            [(i / 4, shade) for i, shade in enumerate(SHADES)],
             height=135 + 22 * len(here),
             hoverinfo="text",
             textfont={"size": 11},

@@ -17,7 +17,7 @@ from analysis.report.figure import (
     short,
     values,
 )
-from analysis.report.label_places import in_shares, label_order, placed_labels
+from analysis.report.label_places import in_shares, label_order, labelled_points
 from analysis.report.language import counted, headed
 from analysis.report.language import gettext as _
 from analysis.report.metric_order import nearest_metrics
@@ -25,7 +25,6 @@ from analysis.report.panels import GREY, LEGEND, PALETTE, SYMBOLS
 from analysis.report.wording import word
 from analysis.results import Array, Counts, Mask
 
-LONGEST_LABEL = 18
 NUMBERS = ["human", "score", "higher_is_better"]
 # Plots of outputs for each question, and in all if there are several questions.
 METRICS_EACH, SEVERAL = 3, 6
@@ -98,18 +97,8 @@ def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
     `around` has the scores and people's values that the plot must hold, shape (n, 2).
     """
     points = in_shares(part[["score", "human"]].to_numpy(float), around)
-    names = [short(name, LONGEST_LABEL) for name in part["method"]]
-    labels = placed_labels(points, names, label_order(part))
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": values(part["score"]),
-        "y": values(part["human"]),
-        "text": [text for text, _place in labels],
-        "textposition": [place for _text, place in labels],
-        "textfont": {"size": 10},
-        "cliponaxis": False,
-        "marker": {"size": 8, "color": PALETTE[0]},
+    axes = part["score"], part["human"]
+    return labelled_points(*axes, points, part["method"], label_order(part)) | {
         "customdata": [as_text(name) for name in part["method"]],
         "hovertemplate": _(
             "{method}<br>metric {x}<br>people {y}<extra></extra>",

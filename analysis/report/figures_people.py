@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from plotly.colors import sample_colorscale
 
 from analysis.reliability.random_responding import ALL_QUESTIONS, MARKED
 from analysis.report import panels
@@ -25,7 +26,7 @@ from analysis.report.panels import dots
 from analysis.report.wording import WORDS, title_of, word
 
 # Readable for any colour vision; grey text is legible on both ends.
-SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
+SHADES = ["#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0"]
 # Statistics to draw: of ordered answers, of choices, and of rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
@@ -56,7 +57,9 @@ def distribution_bars(distributions: pd.DataFrame) -> Iterator[Part]:
 
 
 def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
-    methods = list(table.index)
+    methods, ratings = list(table.index), list(table.columns)
+    places = np.linspace(0, 1, len(ratings)) if len(ratings) > 1 else [1.0]
+    shades = sample_colorscale(SHADES, places)
     bars = [
         {
             "name": f"{rating:g}",
@@ -71,24 +74,11 @@ def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
                 rating=f"{rating:g}",
             ),
         }
-        for rating, color in zip(table.columns, shades(table.shape[1]), strict=True)
+        for rating, color in zip(ratings, shades, strict=True)
     ]
     return panels.stacked(
         question, methods, bars, _("per cent of ratings"), words=words
     )
-
-
-def shades(n: int) -> list[str]:
-    """Return n colours from red over grey to blue.
-
-    >>> shades(3)
-    ['#ca0020', '#d0d0d0', '#0571b0']
-    """
-    stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in SHADES])
-    at = np.linspace(0, len(SHADES) - 1, n) if n > 1 else [len(SHADES) - 1]
-    mixed = [np.interp(at, range(len(SHADES)), part).round() for part in stops.T]
-    colours = zip(*mixed, strict=True)
-    return ["#" + "".join(f"{int(x):02x}" for x in colour) for colour in colours]
 
 
 @figure("agreement")

@@ -147,7 +147,7 @@ def reliability_curves(reliability: pd.DataFrame) -> Iterator[Part]:
     known = reliability[
         reliability["value"].notna() & reliability["statistic"].isin(titles)
     ]
-    hover = _("{n} annotators: {value}<extra></extra>", n="%{x}", value="%{y:.2f}")
+    hover = _("annotators: {n}<br>{value}<extra></extra>", n="%{x}", value="%{y:.2f}")
     axes = _("annotators for each output"), _("reliability")
     for question, rows in grouped(known.sort_values("n_annotators", kind="stable")):
         traces = []

@@ -95,7 +95,7 @@ def _p_matrix(
                 name, math.nan
             )
     apart = int((tests["p_adjusted"] < STEPS[0]).sum())
-    words = _("{n} of {total} pairs differ significantly", n=apart, total=len(tests))
+    words = _("significant differences: {n} of {total}", n=apart, total=len(tests))
     return panels.heat(
         title,
         p.map(lambda x: sum(x < step for step in STEPS)).where(p.notna()),

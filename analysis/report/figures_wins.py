@@ -18,6 +18,7 @@ from analysis.report.figure import (
     short,
     values,
 )
+from analysis.report.language import counted
 from analysis.report.language import gettext as _
 from analysis.report.panels import GREY, PALETTE
 from analysis.report.wording import per_cent, word
@@ -115,7 +116,7 @@ def _ties(name: str, rows: pd.DataFrame) -> str:
         "wins alt",
         question=name,
         share=per_cent(rows["ties"].sum() / max(1, votes)),
-        n=votes,
+        n=counted(votes, "vote"),
     )
 
 

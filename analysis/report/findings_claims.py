@@ -69,8 +69,8 @@ def favour_claims(
         names = listed((text for *_, text in favoured[:MOST_FAVOURED]), SEMICOLON)
         rest = len(favoured) - MOST_FAVOURED
         kind = "shown more" if rest > 0 else "shown"
-        n = counted(rest, "question")
-        yield True, word("favour", kind, names=names, questions=n)
+        questions = counted(rest, "other question")
+        yield True, word("favour", kind, names=names, questions=questions)
     if none:
         yield False, word("favour", "open", names=names_of(none))
     if not (favoured or none):
@@ -173,11 +173,12 @@ def whole_claims(meta_analysis: pd.DataFrame) -> Iterator[ClaimText]:
         noun = "study" if row["over"] == "studies" else "question"
         chance = CHANCES.get(row["statistic"], 0.0)
         shown = row["p_adjusted"] <= SIGNIFICANT and row["value"] > chance
+        kind = "untested" if is_missing(row, "p_adjusted") else "open"
         yield (
             bool(shown),
             word(
                 "whole",
-                "shown" if shown else "open",
+                "shown" if shown else kind,
                 metric=row["metric"],
                 statistic=name_of(row["statistic"]),
                 value=share(row) if half else with_interval(row),

@@ -1,6 +1,6 @@
 """Sentences on a method that people judged after a study had ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -35,8 +35,7 @@ def late_claims(
         is_placed = not is_missing(row, "low")
         yield claim_of(is_placed, row["question"], *_sentences(row, own))
     names = {_place(row): row["method"] for row in methods}
-    rows = records(late_drift)
-    for row in rows:
+    for row in records(late_drift):
         shown = not is_missing(row, "p_value") and row["p_value"] < SIGNIFICANT
         key = row["statistic"]
         if key == "mean":
@@ -50,16 +49,19 @@ def late_claims(
                 method=names.get(_place(row), ""),
             )
             yield claim_of(shown, row["question"], text)
-    for question, pairs in _without_drift(rows):
-        text = word("late", "choices open", n=counted(pairs, "pair"))
-        yield claim_of(False, question, text)
+    choices = late_drift[late_drift["source"] == "choices"]
+    for question, own in choices.groupby("question", sort=False):
+        # Without any test, the least p-value is missing.
+        if own["p_value"].min() >= SIGNIFICANT:
+            pairs = counted(own["n_linking"].max(), "pair")
+            yield claim_of(False, question, word("late", "choices open", n=pairs))
 
 
 def _place(row: Row) -> tuple[str, str]:
     return row["question"], row["source"]
 
 
-def _sentences(row: Row, gaps: list[dict[str, object]]) -> list[str]:
+def _sentences(row: Row, gaps: Sequence[Row]) -> list[str]:
     if is_missing(row, "low"):
         return [
             word("late", "without", method=row["method"], reason=retold(row["reason"]))
@@ -73,21 +75,9 @@ def _sentences(row: Row, gaps: list[dict[str, object]]) -> list[str]:
         texts = [word("late", "linked", method=row["method"], value=value, n=outputs)]
         if row["extra_error"] >= LEAST_EXTRA:
             texts.append(word("late", "extra", share=per_cent(row["extra_error"])))
-    apart = [gap for gap in gaps if float(str(gap["p_adjusted"])) < SIGNIFICANT]
-    above = sum(float(str(gap["difference"])) > 0 for gap in apart)
+    apart = [gap for gap in gaps if gap["p_adjusted"] < SIGNIFICANT]
+    above = sum(gap["difference"] > 0 for gap in apart)
     others = counted(len(gaps), "older method")
     below = len(apart) - above
     texts.append(word("late", "apart", above=above, below=below, n=others))
     return texts
-
-
-def _without_drift(rows: list[dict[str, object]]) -> Iterator[tuple[object, int]]:
-    """Yield questions whose choices show no drift, and the pairs that show none."""
-    questions = dict.fromkeys(r["question"] for r in rows if r["source"] == "choices")
-    for question in questions:
-        own = [
-            r for r in rows if r["question"] == question and r["source"] == "choices"
-        ]
-        tested = [float(str(r["p_value"])) for r in own if not is_missing(r, "p_value")]
-        if tested and min(tested) >= SIGNIFICANT:
-            yield question, max(int(str(r["n_linking"])) for r in own)

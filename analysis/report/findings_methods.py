@@ -15,6 +15,7 @@ from analysis.report.language import counted, listed
 from analysis.report.language import gettext as _
 from analysis.report.wording import (
     MINUS,
+    NOUNS,
     ClaimText,
     claim_of,
     drawn_units,
@@ -29,7 +30,6 @@ from analysis.report.wording import (
 
 # More methods or pairs than this are counted, not named.
 MOST_NAMED = 3
-NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
 MethodRow = Mapping[str, Any]
 Pairs = list[tuple[str, str]]
 
@@ -141,9 +141,9 @@ def _of_best(row: MethodRow) -> list[str]:
     """Return sentences on whether the best few methods are ahead of all others."""
     n, methods = row["size"], row["methods"]
     if not methods:
-        return [word("best-methods", "none", n=n)]
+        return [word("best-methods", "none")]
     if is_missing(row, "p_value"):
-        return [word("best-methods", "untested", n=n, methods=methods)]
+        return [word("best-methods", "untested", methods=methods)]
     p, units = p_text(float(row["p_value"])), drawn_units(str(row["drawn"]))
     evidence = word("best-methods", "evidence", p=p, units=units)
     others = counted(row["n_methods"] - n, "other method")

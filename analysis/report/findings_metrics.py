@@ -13,7 +13,7 @@ from analysis.inference.cluster_variance import MOST_PAIRED
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
-from analysis.report.language import AND, SPACE, counted, listed, ngettext
+from analysis.report.language import AND, SPACE, counted, listed
 from analysis.report.metric_order import metric_ranks
 from analysis.report.wording import (
     BOTH,
@@ -29,7 +29,6 @@ from analysis.report.wording import (
     first_row,
     is_missing,
     name_of,
-    nth,
     question_names,
     records,
     share,
@@ -44,9 +43,8 @@ from analysis.verdicts import ABOVE, FEW_METHODS, leading_metrics
 MOST_NAMED = 5
 # The best metric by one statistic flips if it has at least this rank by another.
 FLIP = 3
-INSIDE = "story τ"
 # Leading ways to rank, the first that is known.
-LEADING = ("PPA half", "method τ")
+LEADING = ("ppa_half", "method")
 
 
 # On pairs -----------------------------------------------------------------------------
@@ -186,24 +184,28 @@ def flip_limits(
     """Yield the questions whose best metric depends on level or statistic."""
     for question, rows in correlations.groupby("dimension", sort=True):
         ranks = metric_ranks(rows, pairwise_accuracy, str(question))
-        ways = set(WORDS["ways"])
         if _inside_stories(rows)["n_groups"].nunique() > 1:
-            ways -= {INSIDE}  # each metric rests on other stories
-        ranks = ranks[[column for column in ranks if column in ways]]
+            # Each metric rests on other stories.
+            ranks = ranks.drop(columns="story", errors="ignore")
         if len(ranks) < FLIP or ranks.shape[1] < 2:
             continue
         main = next((c for c in LEADING if c in ranks), ranks.columns[0])
         best, n = str(ranks[main].idxmin()), len(ranks)
         places = {str(c): int(ranks[c].loc[best]) for c in ranks}
         elsewhere = [
-            word("flips", "place", place=nth(place, n), way=word("ways", c))
+            word("flips", "place", place=place, way=_way(c))
             for c, place in places.items()
             if place >= FLIP
         ]
         if elsewhere:
             values = {"question": question, "metric": best, "n": n}
-            values |= {"way": word("ways", main), "elsewhere": listed(elsewhere)}
+            values |= {"way": _way(main), "elsewhere": listed(elsewhere)}
             yield word("flips", "open", **values)
+
+
+def _way(column: str) -> str:
+    """Return in words what `metric_ranks` ranks by."""
+    return word("ways" if column in WORDS["ways"] else "levels", column)
 
 
 def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:
@@ -221,14 +223,8 @@ def tie_limits(pairwise_accuracy: pd.DataFrame) -> Iterator[str]:
     """Count the metrics that tie often."""
     real = pairwise_accuracy[~pairwise_accuracy["metric"].isin(BASELINES)]
     if tied := int((real["metric_tie_rate"] > 0.2).sum()):
-        yield ngettext(
-            "{n} of {total} has more than 20 % metric ties: quote both strict and half "
-            "accuracy, since they differ.",
-            "{n} of {total} have more than 20 % metric ties: quote both strict and "
-            "half accuracy, since they differ.",
-            tied,
-            total=counted(len(real), "row of pairwise accuracy"),
-        )
+        total = counted(len(real), "row of pairwise accuracy")
+        yield word("ties", "open", n=tied, total=total)
 
 
 # Judges, and degraded copies ----------------------------------------------------------

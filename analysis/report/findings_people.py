@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.reliability.random_responding import ALL_QUESTIONS, MARKED
-from analysis.report.language import counted, listed, ngettext, retold
+from analysis.report.language import counted, listed, retold
 from analysis.report.wording import (
     MOST_SENTENCES,
     ClaimText,
@@ -97,13 +97,8 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
         return
     yield claim("sides", True, names=listed(moved))
     if unmoved := len(known) - len(moved):
-        text = ngettext(
-            "{n} of {total} shows no side preference.",
-            "{n} of {total} show no side preference.",
-            unmoved,
-            total=counted(len(known), "question"),
-        )
-        yield False, text
+        total = counted(len(known), "question")
+        yield False, word("sides", "others", n=unmoved, total=total)
 
 
 # Labels -------------------------------------------------------------------------------
@@ -216,14 +211,13 @@ def _change(rows: pd.DataFrame) -> str:
         sorted(standing.loc[standing[column] == 1, "method"].astype(str))
         for column in ("value_all", "value")
     )
-    one = " one" if len(moved) == 1 else ""
     if before != after:
         ends = {"before": listed(before), "after": listed(after)}
-        return word("without", f"first{one}", **ends, **values)
+        return word("without", "first", **ends, **values)
     change = (moved["value"] - moved["value_all"]).abs()
     far = first_row(moved.loc[[change.idxmax()]])
     ends = {"before": f"{far['value_all']:.0f}", "after": f"{far['value']:.0f}"}
-    return word("without", f"moved{one}", method=far["method"], **ends, **values)
+    return word("without", "moved", method=far["method"], **ends, **values)
 
 
 def _moved(rows: pd.DataFrame) -> pd.DataFrame:

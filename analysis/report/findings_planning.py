@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.inference.resampling import EXACT_BELOW
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.report.language import SPACE, counted, listed, ngettext, retold
+from analysis.report.language import SPACE, counted, listed, retold
 from analysis.report.wording import (
     FEW_STORIES,
     LEVELS,
@@ -206,10 +206,12 @@ def choice_claims(best_subset: pd.DataFrame) -> Iterator[ClaimText]:
         return
     better = gain[gain["low"] > 0]
     for row in records(better):
-        values = {"n": f"{row['size']:.0f}", "scores": board(row)}
+        stories = counted(row["size"], "chosen story")
+        values = {"stories": stories, "scores": board(row)}
         yield claim("choice", True, value=with_interval(row), **values)
     if rest := len(gain) - len(better):
-        yield claim("choice", False, n=rest, total=len(gain))
+        total = counted(len(gain), "combination")
+        yield claim("choice", False, n=rest, total=total)
 
 
 # Groups of stories, and what a next study would need ----------------------------------
@@ -226,14 +228,8 @@ def group_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
     if len(apart) > MOST_SENTENCES:
         yield True, word("groups", "more", n=len(apart) - MOST_SENTENCES)
     if rest := len(known) - len(apart):
-        text = ngettext(
-            "{n} of {total} between groups of stories is not significant (adjusted p > "
-            ".05, or no interval without 0), however different the groups look.",
-            "{n} of {total} between groups of stories are not significant (adjusted p "
-            "> .05, or no interval without 0), however different the groups look.",
-            rest,
-            total=counted(len(known), "difference"),
-        )
+        total = counted(len(known), "difference")
+        text = word("groups", "open", n=rest, total=total)
         yield False, listed([text, *_families(known)], SPACE)
 
 

@@ -122,7 +122,7 @@ def _most_items(alternative_annotator: pd.DataFrame, row: Row) -> str:
     """Return how many items an annotator has at most, if these are too few."""
     own = _same(alternative_annotator, row)
     most = own.loc[own["annotator"] != "", "n"].max()
-    if not most < LEAST_ITEMS:
+    if not 0 < most < LEAST_ITEMS:
         return ""
     return word("beside", "items", items=counted(most, "item"))
 
@@ -187,4 +187,6 @@ def save_claims(
             yield claim(SAVED, row["low"] > 0, share=share(row), **values)
     others = [row["high"] for row in rows[1:] if not math.isnan(row["high"])]
     if len(rows) > 2 and others:
-        yield False, word(SAVED, "others", n=len(others), share=per_cent(max(others)))
+        questions = counted(len(others), "other question")
+        most = per_cent(max(others))
+        yield False, word(SAVED, "others", questions=questions, share=most)

@@ -97,8 +97,7 @@ def _of_question(
         for row in named:
             if row["reason"] == UNDEFINED:
                 continue
-            head = word(row["role"], _verdict(row), metric=row["metric"])
-            texts = head, *_evidence(row), *_why(row), *_place(row), *_demand(row)
+            texts = _head(row), *_evidence(row), *_why(row), *_place(row), *_demand(row)
             named_claims.append(claim_of(row["verdict"] == ABOVE, question, *texts))
         if explored:
             shown, texts = _explored(explored, named)
@@ -133,8 +132,11 @@ def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
     return named, [row for row in family if row["role"] == "exploratory"]
 
 
-def _verdict(row: VerdictRow) -> str:
-    return row["verdict"] if row["verdict"] in (ABOVE, BELOW) else OPEN
+def _head(row: VerdictRow) -> str:
+    """Return whether a metric is better than chance."""
+    verdict = row["verdict"] if row["verdict"] in (ABOVE, BELOW) else OPEN
+    role = word("roles", row["role"])
+    return word("against-chance", verdict, metric=row["metric"], role=role)
 
 
 def _explored(
@@ -148,7 +150,7 @@ def _explored(
     first, n = (above or rows)[0], len(above)
     metric, statistic = first["metric"], str(first["statistic"])
     if len(rows) == 1:
-        head = word("only", _verdict(first), metric=metric)
+        head = _head(first)
     else:
         is_leading = statistic in WORDS["leading"]
         name = word("leading", statistic) if is_leading else name_of(statistic)

@@ -1,11 +1,14 @@
 """Labels beside points, without overlaps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
+from analysis.report.figure import Trace, short, values
 from analysis.results import Array
+
+LONGEST_LABEL = 18
 
 # The size of a plot in a row of several, of letters and of marks, in pixels.
 PLOT = np.array((270.0, 230.0))
@@ -52,6 +55,31 @@ def placed_labels(
                 labels[i] = names[i], place
                 break
     return labels
+
+
+def labelled_points(
+    x: "pd.Series[float]",
+    y: "pd.Series[float]",
+    shares: Array,
+    methods: Iterable[object],
+    order: Sequence[int],
+) -> Trace:
+    """Return methods as points of a scatter plot, with the names that fit.
+
+    `shares` and `order` are those of `placed_labels`.
+    """
+    names = [short(name, LONGEST_LABEL) for name in methods]
+    labels = placed_labels(shares, names, order)
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values(x),
+        "y": values(y),
+        "text": [text for text, _place in labels],
+        "textposition": [place for _text, place in labels],
+        "textfont": {"size": 10},
+        "cliponaxis": False,
+    }
 
 
 def label_order(part: pd.DataFrame) -> list[int]:

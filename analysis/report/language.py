@@ -69,12 +69,6 @@ def gettext(message: str, /, **values: object) -> str:
     return _filled(_catalogue(current()).gettext(message) if message else "", values)
 
 
-def ngettext(one: str, many: str, n: int, /, **values: object) -> str:
-    """Return the singular or plural message, with ``n`` filled in."""
-    text = _catalogue(current()).ngettext(one, many, n)
-    return _filled(text, {"n": n, **values})
-
-
 def _filled(text: str, values: Mapping[str, object]) -> str:
     """Fill placeholders; in Chinese, a space separates its letters from Latin ones.
 

@@ -9,7 +9,6 @@ from analysis.questions import declared
 from analysis.reading.scores import BASELINES
 from analysis.report.language import gettext as _
 from analysis.report.wording import WORDS, word
-from analysis.statistics import named
 
 # Levels in reading order.
 LEVELS = tuple(WORDS["level-titles"])
@@ -76,33 +75,27 @@ def nearest_metrics(
 def metric_ranks(
     correlations: pd.DataFrame, pairwise: pd.DataFrame | None, question: str
 ) -> pd.DataFrame:
-    """Rank the metrics of one question by every level and coefficient, 1 being best.
+    """Rank the metrics of one question by Kendall's tau and accuracies, 1 being best.
 
-    Pairwise accuracy is that of ratings. Metrics with an undefined value are left out;
-    equal ones share the best rank.
+    Columns are levels (not the residual one), and accuracies of ratings. Metrics with
+    an undefined value are left out; equal ones share the best rank.
     """
-    columns: dict[str, pd.Series[float]] = {}
-    for level in LEVELS:
-        for name, letter in named("letter").items():
-            rows = correlations[
-                (correlations["level"] == level) & (correlations["coefficient"] == name)
-            ]
-            own = rows.set_index("metric")["value"]
-            columns[_way(level, letter)] = own
-    if pairwise is not None and "question" in pairwise:
+    rows = correlations[correlations["coefficient"] == "kendall"]
+    columns = {
+        level: rows[rows["level"] == level].set_index("metric")["value"]
+        for level in LEVELS
+        if level != "residual"
+    }
+    if pairwise is not None:
         rows = pairwise[
             (pairwise["question"] == question)
             & (pairwise["source"] == "ratings")
             & ~pairwise["metric"].isin(BASELINES)
         ].set_index("metric")
-        columns |= {"PPA half": rows["ppa_half"], "acc_eq": rows["acc_eq"]}
+        columns |= {name: rows[name] for name in ("ppa_half", "acc_eq")}
     defined = {way: own for way, own in columns.items() if own.notna().any()}
     known = pd.DataFrame(defined).dropna()
     return known.rank(ascending=False, method="min").astype(int)
-
-
-def _way(level: str, letter: str) -> str:
-    return WORDS["level-letters"][level].format(letter=letter)
 
 
 def highest_drawn(n: int) -> str:

@@ -24,18 +24,13 @@ from analysis.report.sections import (
     sections_of,
 )
 from analysis.report.tables import listed_tables
-from analysis.report.uncertainty import (
-    by_answers,
-    by_error,
-    resampled_units,
-    units_drawn,
-)
+from analysis.report.uncertainty import interval_sources, units_drawn
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.report.wording import word
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES, coefficients
 
-# Functions of `analysis.report.language` that templates use beside gettext.
+# Functions of `analysis.report.language` that templates use beside `gettext`.
 SPOKEN = ("counted", "listed", "remark", "current")
 # The methods section in each language.
 METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
@@ -65,13 +60,10 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
     )
-    spoken = language.gettext, language.ngettext
-    environment.install_gettext_callables(*spoken, newstyle=False)  # type: ignore[attr-defined]
     environment.globals |= {name: getattr(language, name) for name in SPOKEN}
     environment.globals |= {"math": math, "display": partial(math, display=True)}
-    environment.globals["address_of_output"] = address
+    environment.globals |= {"_": language.gettext, "address_of_output": address}
     return environment
 
 
@@ -96,8 +88,7 @@ def as_html(
     `shown` are the tables with titles in place of keys.
     """
     values = dict(zip(run["key"], run["value"], strict=True))
-    units, errors = resampled_units(analysis), by_error(analysis)
-    answers = by_answers(analysis)
+    sources = interval_sources(analysis)
     grids: list[Grid] = []
     if "verdicts" in shown:
         grids = verdict_grids(shown)
@@ -107,7 +98,7 @@ def as_html(
     if grids or not findings.methods:
         sections["methods"] = (*findings.methods, *sections.get("methods", ()))
     below = [figure for figure in drawn if figure is not opening]
-    computed = _computed(analysis) | {"by_error": errors, "by_answers": answers}
+    computed = _computed(analysis)
     weight = sum(one.weight for one in grids) + sum(one.weight for one in drawn)
     page = (
         templates()
@@ -115,7 +106,7 @@ def as_html(
         .render(
             title=language.gettext(title),
             run=values,
-            sample=sample_line(shown),
+            sample=sample_line(shown, analysis.judged),
             verdicts=first,
             further=further,
             uses={word("uses", k): own for k, own in findings.uses.items() if own},
@@ -125,14 +116,12 @@ def as_html(
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
-            drawn=units,
+            intervals=sources,
             clusters=units_drawn(analysis),
             sections=sections_of(sections, below, has_metrics=computed["metrics"]),
             figures=drawn,
             plotly=plotly_source() if drawn else "",
-            asked=checklist.answers(
-                shown, analysis.notes, values, units, errors, answers
-            ),
+            asked=checklist.answers(shown, analysis.notes, values, sources),
             tables=listed_tables({**analysis.tables, "run": run}, weight),
             computed=computed,
             computed_how=METHODS[language.current()],

@@ -31,12 +31,6 @@ Colours = Sequence[tuple[float, str]]
 LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
 
 
-def red_to_blue(middle: str) -> Colours:
-    """Return Brewer's RdBu, red low and blue high; plotly's RdBu differs from it."""
-    shades = ("#b2182b", "#f4a582", middle, "#92c5de", "#2166ac")
-    return [(i / 4, shade) for i, shade in enumerate(shades)]
-
-
 def error_bars(rows: pd.DataFrame, value: str = "value", **look: object) -> Trace:
     """Return the error bars from `low` to `high`, of length 0 without an interval."""
     bars = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 0}
@@ -267,21 +261,6 @@ def heat(
     if angle is not None:
         layout["xaxis"]["tickangle"] = angle
     return Panel(title, height, [cells | look], layout, words)
-
-
-def tables_of(
-    rows: pd.DataFrame,
-    index: str,
-    columns: str,
-    shown: tuple[str, str],
-    order: Sequence[str],
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return values and their texts by two columns, the first in `order`."""
-    z, text = (
-        rows.pivot(index=index, columns=columns, values=value).reindex(list(order))
-        for value in shown
-    )
-    return z, text.fillna("")
 
 
 def curve(

@@ -33,7 +33,16 @@ from analysis.report.findings_methods import label_claims, preferred_claims
 from analysis.report.findings_uses import agree_claims, replacement_claims, save_claims
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import AND, counted, listed
-from analysis.report.wording import ClaimText, asked_of, is_missing, records, word
+from analysis.report.wording import (
+    NOUNS,
+    OF_PEOPLE,
+    QUESTIONS,
+    ClaimText,
+    is_missing,
+    names_in,
+    records,
+    word,
+)
 
 Claims = Callable[..., Iterable[ClaimText | str]]
 # Sections in reading order, with their findings; `figures.toml` has its figures.
@@ -96,6 +105,8 @@ FIGURES = (
 )
 # Figures of methods, the most informative first.
 OPENING = ("labels", "wins", "means", "ranking-ladder", "ladder")
+# Headings of sections that differ in reports without metrics.
+OF_PEOPLE_ALONE = {"disagreement": "groups"}
 # With more verdicts on declared metrics than this, one of each question is not folded.
 MOST_VERDICTS = 6
 
@@ -205,14 +216,9 @@ class ShownSection:
     @property
     def holds(self) -> str:
         """The number of further sentences and figures."""
-        counts = (
-            (
-                len(self.sentences) - 1,
-                counted(len(self.sentences) - 1, "more sentence"),
-            ),
-            (len(self.figures), counted(len(self.figures), "figure")),
-        )
-        return listed(text for n, text in counts if n > 0)
+        more, figures = len(self.sentences) - 1, len(self.figures)
+        texts = [counted(more, "more sentence")] if more > 0 else []
+        return listed(texts + ([counted(figures, "figure")] if figures else []))
 
 
 def sections_of(
@@ -226,7 +232,7 @@ def sections_of(
     sections = [
         ShownSection(
             key,
-            word("sections" if has_metrics else "sections-of-people", key),
+            word("sections", key if has_metrics else OF_PEOPLE_ALONE.get(key, key)),
             tuple(sentences.get(key, ())),
             tuple(figure for figure in figures if figure.section == key),
         )
@@ -235,20 +241,32 @@ def sections_of(
     return [one for one in sections if one.sentences or one.figures]
 
 
-def sample_line(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return how many questions, outputs and answers there are; "" if unknown."""
-    numbers = zip(asked_of(tables), ("question", "method", "story"), strict=True)
-    questions, *outputs = [counted(n, noun) if n else "" for n, noun in numbers]
+def sample_line(
+    tables: Mapping[str, pd.DataFrame], judged: Mapping[str, frozenset[str]]
+) -> str:
+    """Return how many questions, outputs and answers there are; "" if unknown.
+
+    `judged` has the stories that people judged in each question.
+    """
+    people = [tables[name] for name in OF_PEOPLE if name in tables]
+    names = {
+        "question": names_in(people, QUESTIONS),
+        "method": names_in(people, ("method",)),
+        "story": frozenset[str]().union(*judged.values()),
+    }
+    questions, *outputs = [
+        counted(len(own), noun) if own else "" for noun, own in names.items()
+    ]
     flow = tables.get("sample_flow")
     if flow is None or not questions:
         return ""
     answers = []
     for row in records(flow[flow["step"] == "analysed"]):
-        values = {"n": row["n_answers"], "answers": word("answers", row["source"])}
-        kind = "answers" if is_missing(row, "n_annotators") else "by annotators"
-        if kind == "by annotators":
-            values["annotators"] = counted(row["n_annotators"], "annotator")
-        answers.append(word("size", kind, **values))
+        text = counted(row["n_answers"], NOUNS[row["source"]])
+        if not is_missing(row, "n_annotators"):
+            annotators = counted(row["n_annotators"], "annotator")
+            text = word("size", "by annotators", answers=text, annotators=annotators)
+        answers.append(text)
     parts = {"outputs": listed(filter(None, outputs), AND), "answers": listed(answers)}
     return word("size", "asked", questions=questions, **parts)
 

@@ -10,13 +10,12 @@ import pandas as pd
 
 from analysis.report.language import counted, retold
 from analysis.report.language import gettext as _
-from analysis.report.wording import MINUS
+from analysis.report.wording import MINUS, QUESTIONS, names_in
 from analysis.results import column_texts
 from analysis.statistics import IN_WORDS, TABLE_GROUPS, TABLES
 from analysis.tables import Lines, defused
 
-# Columns that hold keys of questions, and of metrics.
-QUESTIONS = ("question", "dimension", "criterion")
+# Columns that hold keys of metrics.
 METRICS = ("metric", "metric_a", "metric_b", "against")
 # A page with more cells would be slow: the longest tables are cut, but not below this
 # many rows. The files have all rows.
@@ -80,17 +79,10 @@ def apart(tables: Iterable[pd.DataFrame], titles: Titles) -> Titles:
 
 
 def _apart(
-    frames: Iterable[pd.DataFrame], columns: tuple[str, ...], titles: Mapping[str, str]
+    frames: Sequence[pd.DataFrame], columns: tuple[str, ...], titles: Mapping[str, str]
 ) -> dict[str, str]:
-    names = {
-        str(name)
-        for frame in frames
-        for column in columns
-        if column in frame
-        for name in frame[column].unique()
-    }
     known = {key: title for key, title in titles.items() if title}
-    used = Counter([*known.values(), *(names - known.keys())])
+    used = Counter([*known.values(), *(names_in(frames, columns) - known.keys())])
     return {
         key: title if used[title] == 1 else f"{title} ({key})"
         for key, title in known.items()

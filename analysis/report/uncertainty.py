@@ -1,6 +1,7 @@
 """Sources of the intervals of a report: resamples, a standard error, or answers."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -15,32 +16,40 @@ from analysis.statistics import TABLES
 OF_PEOPLE = "human_pairs"
 
 
-def resampled_units(analysis: Analysis) -> list[str]:
-    """Return the units that were resampled, with their tables."""
-    tables: dict[str, tuple[str, ...]] = {}
-    few = _is_of_few_methods(analysis.tables)
+@dataclass(frozen=True)
+class IntervalSources:
+    """The tables of a report by the source of their intervals.
+
+    `resampled` and `by_answers` name tables by the units that are resampled, or over
+    which answers are summed; `by_error` has the tables with a standard error.
+    """
+
+    resampled: list[str] = field(default_factory=list)
+    by_error: list[str] = field(default_factory=list)
+    by_answers: list[str] = field(default_factory=list)
+
+
+def interval_sources(analysis: Analysis) -> IntervalSources:
+    """Return the sources of the intervals of all tables."""
+    rows = analysis.tables.get("correlations", pd.DataFrame({"level": [], "n": []}))
+    # Too few method means have no variance.
+    few = (rows["level"] == "method") & (rows["n"] < LEAST)
+    resampled, answers = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+    errors = []
     for table, parts in sorted(analysis.resampled.items()):
-        name = table
-        if TABLES[table].interval in ("answers", "jackknife"):
-            continue
-        if _is_by_error(table, parts):
-            if table != "correlations" or not few.any():
-                continue
-            name = _("correlations of method means")
-        tables[name] = parts
-    return _with_units(tables)
-
-
-def _is_by_error(table: str, parts: tuple[str, ...]) -> bool:
-    """Tell whether a table has a standard error; few have one of annotators."""
-    is_by_error = TABLES[table].interval == "error"
-    return is_by_error and (table == OF_PEOPLE or "annotators" not in parts)
-
-
-def by_answers(analysis: Analysis) -> list[str]:
-    """Return the units over which answers are summed, with their tables."""
-    drawn = sorted(analysis.resampled.items())
-    return _with_units({t: p for t, p in drawn if TABLES[t].interval == "answers"})
+        kind = TABLES[table].interval
+        if kind == "answers":
+            answers[table] = parts
+        # Few tables have a standard error of annotators.
+        elif kind == "error" and (table == OF_PEOPLE or "annotators" not in parts):
+            of_means = table == "correlations" and few.any()
+            if of_means:
+                resampled[_("correlations of method means")] = parts
+            if not (of_means and few.all()):
+                errors.append(table)
+        elif kind != "jackknife":
+            resampled[table] = parts
+    return IntervalSources(_with_units(resampled), errors, _with_units(answers))
 
 
 def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -52,21 +61,6 @@ def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
         _("{units} for {tables}", units=units, tables=listed(names))
         for units, names in by_units.items()
     ]
-
-
-def by_error(analysis: Analysis) -> list[str]:
-    """Return the tables with at least some intervals by a standard error."""
-    drawn = sorted(analysis.resampled.items())
-    names = [table for table, parts in drawn if _is_by_error(table, parts)]
-    if _is_of_few_methods(analysis.tables).all():
-        names = [table for table in names if table != "correlations"]
-    return names
-
-
-def _is_of_few_methods(tables: Mapping[str, pd.DataFrame]) -> "pd.Series[bool]":
-    """Return which coefficients are over too few method means for a variance."""
-    rows = tables.get("correlations", pd.DataFrame({"level": [], "n": []}))
-    return (rows["level"] == "method") & (rows["n"] < LEAST)
 
 
 def units_drawn(analysis: Analysis) -> dict[str, str]:

@@ -33,7 +33,7 @@ BOTH = ["question", "source"]
 Row = Mapping[str, Any]
 ResultTables = Mapping[str, pd.DataFrame]
 QUESTIONS = ("question", "dimension", "criterion")
-# Tables whose rows name the questions, methods and stories of people's answers.
+# Tables whose rows name the questions and methods of people's answers.
 OF_PEOPLE = (
     "agreement",
     "method_means",
@@ -41,6 +41,8 @@ OF_PEOPLE = (
     "win_rates",
     "ranking_leaderboard",
 )
+# One answer of each kind.
+NOUNS = {"choices": "choice", "ratings": "rating", "rankings": "ranking"}
 # Whether the data show it, and how it reads.
 ClaimText = tuple[bool, str]
 
@@ -168,12 +170,14 @@ def share(row: Row) -> str:
 def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str:
     """Return a share in per cent with its interval.
 
-    >>> per_cent(0.664, 0.6, 0.71), per_cent(0.5)
-    ('66 % [60, 71]', '50 %')
+    >>> per_cent(0.664, 0.6, 0.71), per_cent(-1e-9)
+    ('66 % [60, 71]', '0 %')
     """
-    text = f"{100 * value:.0f} %"
+    # Adding 0.0 turns -0.0 into 0.0.
+    value, low, high = (round(100 * x, 0) + 0.0 for x in (value, low, high))
+    text = f"{value:.0f} %"
     if not (math.isnan(low) or math.isnan(high)):
-        text += f" [{100 * low:.0f}, {100 * high:.0f}]"
+        text += f" [{low:.0f}, {high:.0f}]"
     return text.replace("-", MINUS)
 
 
@@ -189,20 +193,6 @@ def p_text(value: float) -> str:
     ('p = 0.03', 'p < 0.01')
     """
     return f"p < {SMALLEST_P}" if value < SMALLEST_P else f"p = {number(value)}"
-
-
-def nth(rank: int, last: int = 0) -> str:
-    """Return a rank as an ordinal word; the `last` rank is "last".
-
-    >>> nth(1), nth(6), nth(11), nth(22), nth(22, 22)
-    ('first', 'sixth', '11th', '22nd', 'last')
-    """
-    if rank == last:
-        return _("last")
-    if str(rank) in WORDS["places"]:
-        return word("places", rank)
-    ending = 0 if rank % 100 in (11, 12, 13) or rank % 10 > 3 else rank % 10
-    return word("endings", ending, n=rank)
 
 
 def is_clear(row: Row, null: float, *, choices: int, confidence: float) -> bool:
@@ -237,19 +227,6 @@ def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
         {str(key): value for key, value in row.items()}
         for row in rows.astype(object).to_dict("records")
     ]
-
-
-def asked_of(tables: ResultTables) -> tuple[int, int, int]:
-    """Return how many questions, methods and stories people judged; 0 where unknown."""
-    people = [tables[name] for name in OF_PEOPLE if name in tables]
-    stories = [
-        one["n_drawn" if "n_drawn" in one else "n_stories"].max()
-        for name, one in tables.items()
-        if "n_stories" in one and name != "sanity"
-    ]
-    known = (int(n) for n in stories if not pd.isna(n))
-    questions, methods = (names_in(people, c) for c in (QUESTIONS, ("method",)))
-    return len(questions), len(methods), max(known, default=0)
 
 
 def names_in(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> set[str]:

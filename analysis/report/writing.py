@@ -20,6 +20,7 @@ from analysis.report.paper.kit import FOLDER, paper_files, remove_files
 from analysis.report.rendering import remove_images, write_images
 from analysis.report.sections import Findings, all_figures, findings
 from analysis.report.tables import Titles, apart, as_csv, as_latex, titled
+from analysis.report.wording import records
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES
 
@@ -249,14 +250,5 @@ def _as_json(
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; undefined numbers are null."""
-    columns = [[_plain(value) for value in frame[name].tolist()] for name in frame]
-    names = [str(name) for name in frame]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return None if value is pd.NA else value
+    undefined = frame.isna() | frame.isin([math.inf, -math.inf])
+    return records(frame.astype(object).mask(undefined, None))

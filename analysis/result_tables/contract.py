@@ -35,7 +35,8 @@ class Analysis:
 
     `cells` is the common subset of every question, with scores as given; `resampled`
     has the units resampled for the intervals of each table; `sentences` are the reasons
-    in tables by their text, since frames lose the templates.
+    in tables by their text, since frames lose the templates; `judged` has the stories
+    that people judged in each question.
     """
 
     tables: dict[str, pd.DataFrame]
@@ -43,6 +44,7 @@ class Analysis:
     notes: tuple[str, ...]
     resampled: Mapping[str, tuple[str, ...]]
     sentences: Mapping[str, Sentence] = field(default_factory=dict)
+    judged: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class TableCollector:
@@ -56,6 +58,7 @@ class TableCollector:
         self.own: frozenset[str] = frozenset()
         self.resampled: dict[str, tuple[str, ...]] = {}
         self.cells: list[pd.DataFrame] = []
+        self.judged: dict[str, frozenset[str]] = {}
         self._framed: dict[str, pd.DataFrame] = {}
 
     def add(self, table: str, row: TableRow) -> None:
@@ -101,7 +104,8 @@ class TableCollector:
         wide = by_method(tables)
         if not wide.empty:
             tables = {"by_method": wide, **tables}
-        return Analysis(tables, cells, notes, resampled, self._sentences())
+        sentences = self._sentences()
+        return Analysis(tables, cells, notes, resampled, sentences, self.judged)
 
     def _sentences(self) -> dict[str, Sentence]:
         texts: dict[str, Sentence] = {}

@@ -31,12 +31,18 @@ def add_sample_flow(
     """Add how many answers and annotators each table has, leaves out and keeps.
 
     Answers count under the first reason that holds, annotators under the one that
-    leaves out the last of their answers: both add up.
+    leaves out the last of their answers: both add up. The judged stories of each
+    question are kept beside them.
     """
     for source, frame in given.items():
         kept = getattr(people, source)
         if frame is not None and kept is not None:
             found.extend(TABLE, _rows(source, frame, kept))
+            question = "dimension" if source == "ratings" else "criterion"
+            for name, stories in kept.groupby(question)["story"]:
+                judged = {*map(str, stories.unique())} - {""}
+                before = found.judged.get(str(name), frozenset())
+                found.judged[str(name)] = before | judged
 
 
 def _rows(source: str, frame: pd.DataFrame, kept: pd.DataFrame) -> Iterator[TableRow]:

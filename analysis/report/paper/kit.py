@@ -13,6 +13,7 @@ from analysis.report.paper.results import result_tables
 from analysis.report.paper.sample import family_tables, flow_tables, paragraph
 from analysis.report.paper.subgroups import heat_tables, win_tables
 from analysis.report.tables import as_csv
+from analysis.report.uncertainty import IntervalSources
 from analysis.report.wording import ResultTables, word
 from analysis.result_tables.contract import Analysis
 
@@ -60,10 +61,10 @@ def paper_files(
     results = {name: one for name, one in tables.items() if name != "run"}
     asked = [
         answer
-        for answer in checklist.answers(results, analysis.notes, run, ())
+        for answer in checklist.answers(results, analysis.notes, run, IntervalSources())
         if answer[0] not in {word("asked", key) for key in IN_PARAGRAPH}
     ]
-    methods = paragraph(tables, run)
+    methods = paragraph(tables, run, analysis.judged)
     absent = missing(found)
     texts = {f"{table.key}.tex": latex.as_latex(table) for table in found}
     texts["paragraph.tex"] = latex.as_paragraphs(methods, asked)

@@ -11,6 +11,7 @@ from analysis.report.metric_order import levels_in
 from analysis.report.paper.layout import Cell, Column, Line, PaperTable, spread
 from analysis.report.paper.metrics import declared
 from analysis.report.wording import (
+    NOUNS,
     OF_PEOPLE,
     QUESTIONS,
     ResultTables,
@@ -152,10 +153,17 @@ OF_FAMILIES = "the families of the table of tests"
 PROGRAMS = ("python", "numpy", "scipy", "pandas")
 
 
-def paragraph(tables: ResultTables, run: Mapping[str, str]) -> str:
-    """Return the methods of the study, with its numbers filled in."""
+def paragraph(
+    tables: ResultTables,
+    run: Mapping[str, str],
+    judged: Mapping[str, frozenset[str]],
+) -> str:
+    """Return the methods of the study, with its numbers filled in.
+
+    `judged` has the stories that people judged in each question.
+    """
     sentences = [
-        *_sample(tables),
+        *_sample(tables, [len(own) for own in judged.values() if own]),
         *_agreement(tables),
         *_metrics(tables),
         *_uncertainty(tables, run),
@@ -164,7 +172,7 @@ def paragraph(tables: ResultTables, run: Mapping[str, str]) -> str:
     return " ".join(sentences)
 
 
-def _sample(tables: ResultTables) -> Iterator[str]:
+def _sample(tables: ResultTables, stories: Sequence[int]) -> Iterator[str]:
     flow = tables.get("sample_flow", pd.DataFrame(columns=["source", "step"]))
     is_of_people = flow["source"] == "people"
     yield from _invited(flow[is_of_people])
@@ -172,21 +180,16 @@ def _sample(tables: ResultTables) -> Iterator[str]:
     methods = names_in(people, ("method",))
     outputs = f"outputs of {counted(len(methods), 'method')}" if methods else "outputs"
     asked = counted(len(names_in(people, QUESTIONS)), "question")
-    stories = [
-        int(n)
-        for one in people
-        if "n_stories" in one
-        for n in one.groupby(_first(one, QUESTIONS))["n_stories"].max()
-    ]
-    asked += f" with {spread(stories)} stories" if stories else ""
+    if stories:
+        noun = "story" if {*stories} == {1} else "stories"
+        asked += f" with {spread(stories)} {noun}"
     asked += " each" if len(stories) > 1 else ""
     flow = flow[~is_of_people]
     for row in records(flow[flow["step"] == "analysed"]):
-        n = int(row["n_answers"])
-        answers = f"{n} {row['source']}" if n != 1 else f"1 answer ({row['source']})"
+        answers = counted(row["n_answers"], NOUNS[row["source"]])
         who = row["n_annotators"]
-        by = "" if pd.isna(who) else f" by {counted(int(who), 'annotator')}"
-        verb = "were" if n != 1 else "was"
+        by = "" if pd.isna(who) else f" by {counted(who, 'annotator')}"
+        verb = _were(row["n_answers"])
         yield f"{answers}{by} on {outputs}, by {asked}, {verb} analysed."
     if reasons := "; ".join(_left_out(flow)):
         yield f"Left out were {reasons}."
@@ -198,8 +201,9 @@ def _invited(flow: pd.DataFrame) -> Iterator[str]:
     if "invited" not in people:
         return
     reasons = "; ".join(_left_out(flow))
+    invited = counted(people["invited"], "person", "people")
     yield (
-        f"Of {people['invited']} people invited, {people['consented']} consented and "
+        f"Of {invited} invited, {people['consented']} consented and "
         f"{people['answered']} submitted ratings"
         f"{f'; left out were {reasons}' if reasons else ''}."
     )
@@ -208,17 +212,13 @@ def _invited(flow: pd.DataFrame) -> Iterator[str]:
 def _left_out(flow: pd.DataFrame) -> Iterator[str]:
     """Yield how many answers, or people without an answer, were left out, and why."""
     for row in records(flow[flow["step"] == "left out"]):
-        answers = "ratings" if row["source"] == "people" else row["source"]
-        what = f"{row['n_answers']} {answers}"
-        if pd.isna(row["n_answers"]):
-            n = row["n_annotators"]
-            people = counted(int(n), "person", "people") if not pd.isna(n) else ""
-            what = people or f"some {answers}"
+        answers, people = row["n_answers"], row["n_annotators"]
+        if not pd.isna(answers):
+            what = counted(answers, NOUNS[row["source"]])
+        else:
+            what = "some people"
+            what = counted(people, "person", "people") if not pd.isna(people) else what
         yield f"{what} ({row['reason']})"
-
-
-def _first(rows: pd.DataFrame, columns: Sequence[str]) -> str:
-    return next(name for name in columns if name in rows)
 
 
 def _agreement(tables: ResultTables) -> Iterator[str]:

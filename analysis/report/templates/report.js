@@ -55,7 +55,7 @@
         const text = row.textContent.toLowerCase();
         row.hidden = !words.every((word) => text.includes(word));
       }
-      announce({{ _("{n} rows")|tojson }}.replace("{n}", rows.filter((row) => !row.hidden).length));
+      announce({{ _("Rows: {n}")|tojson }}.replace("{n}", rows.filter((row) => !row.hidden).length));
     });
   }
 

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis.report.checklist import answers
+from analysis.report.uncertainty import IntervalSources
 
 RUN = {
     "seed": "7",
@@ -15,7 +16,8 @@ NAN = float("nan")
 
 
 def answered(tables=None, notes=(), drawn=(), by_error=(), run=RUN):
-    return dict(answers(tables or {}, notes, run, drawn, by_error))
+    sources = IntervalSources(list(drawn), list(by_error))
+    return dict(answers(tables or {}, notes, run, sources))
 
 
 def agreement(**changes):
@@ -35,10 +37,10 @@ def agreement(**changes):
 def test_answers_name_people_overlap_and_agreement():
     found = answered({"agreement": agreement()})
     assert found["How many annotators, items and answers are there?"] == (
-        "q 3 annotators, 10 items with two or more answers, 30 answers"
+        "q: 3 annotators, 10 items with two or more answers, 30 answers"
     )
     assert found["How many answers does an item have?"].startswith("3.0 answers")
-    assert found["How well do people agree (ordinal alpha)?"] == "q 0.70 [0.60, 0.80]"
+    assert found["How well do people agree (ordinal alpha)?"] == "q: 0.70 [0.60, 0.80]"
 
 
 def test_people_are_unknown_when_units_are_unknown():
@@ -95,13 +97,13 @@ def test_leaderboard_names_unknown_sides_and_unconnected_questions():
     found = answered({"leaderboard": board})
     assert found["Are all methods connected by comparisons?"].startswith("Not in q")
     assert found["Is there a side preference?"].startswith("Unknown")
-    assert found["Do ranks have intervals?"].startswith("Yes: 1 of 1")
+    assert found["Do ranks have intervals?"].endswith("1 of 1.")
 
 
 def test_side_preference_has_a_cluster_interval():
     row = {"question": "q", "value": 0.6, "low": 0.45, "high": 0.75, "p_value": 1e-9}
     found = answered({"position_bias": pd.DataFrame([row])})
-    assert found["Is there a side preference?"] == "q 0.60 [0.45, 0.75]"
+    assert found["Is there a side preference?"] == "q: 0.60 [0.45, 0.75]"
     bare = answered({"position_bias": pd.DataFrame([row | {"low": NAN, "high": NAN}])})
     assert "no interval that allows for clusters" in bare["Is there a side preference?"]
 
@@ -110,8 +112,9 @@ def test_answers_name_intervals_and_seed():
     question = "How were the intervals computed?"
     found = answered(drawn=["stories for agreement"], by_error=["correlations"])
     assert found[question] == (
-        "20 cluster resamples, intervals at 0.95: stories for agreement. By a standard "
-        "error over the clusters that columns drawn and test name: correlations."
+        "Percentiles of 20 resamples of whole clusters, confidence 0.95: stories for "
+        "agreement. A standard error over the clusters that the columns drawn and test "
+        "name: correlations."
     )
     assert found["Can this report be reproduced?"].startswith("Yes: seed 7")
     assert answered()[question] == "There are none; the tables give the reasons."
@@ -137,7 +140,7 @@ def test_unbeaten_metrics_are_those_of_the_leading_statistic():
     found = answered({"verdicts": verdicts})[
         "How many metrics are not significantly worse than any other?"
     ]
-    assert found == "q 2 of 3; the table of verdicts names them."
+    assert found == "q: 2 of 3; the table of verdicts names them."
     untested = verdicts.assign(n_better=NAN)
     found = answered({"verdicts": untested})
     assert found[

@@ -55,7 +55,7 @@ def test_p_values_are_above_the_diagonal_and_adjusted_below():
         [".080", "<.001", ""],
     ]
     assert cells["z"] == [[None, 0, 1], [0, None, 2], [0, 3, None]]
-    assert figure.alt.endswith("q: method τ: 1 of 3 pairs differ significantly.")
+    assert figure.alt.endswith("q: method τ: significant differences: 1 of 3.")
     assert figure.tables == ("metric_comparisons",)
 
 
@@ -113,7 +113,7 @@ def test_highest_metrics_are_drawn_when_there_are_many(n):
     assert layout["yaxis"]["ticktext"] == names[::-1][:MOST_METRICS]
     assert (f"Only the {MOST_METRICS} highest metrics" in figure.caption) == cut
     assert (cells["texttemplate"] == "") == (n > MOST_NUMBERS)
-    assert f"0 of {n * (n - 1) // 2} pairs" in figure.alt
+    assert f"0 of {n * (n - 1) // 2}." in figure.alt
     assert len(figure.panels[0].plot) < 8_000
 
 

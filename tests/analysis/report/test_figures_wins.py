@@ -73,7 +73,7 @@ def test_single_question_has_all_pairs_with_names_at_both_ends():
     assert panel.layout["yaxis"]["ticktext"] == ["A", "A", "B"]
     assert panel.layout["yaxis2"]["ticktext"] == ["B", "C", "C"]
     assert [*bars(panel)[0]] == ["left method wins", "tie", "right method wins"]
-    assert "20 % of 300 votes are ties" in figure.alt
+    assert "300 votes, 20 % of them ties" in figure.alt
 
 
 def test_single_votes_have_one_bar():

@@ -59,25 +59,21 @@ def test_method_is_preferred_to_all_others():
     assert shown
     assert text == (
         "q: A is preferred to all 3 others. It wins 70 % [66, 73] against the others "
-        "on average, counting ties as half (600 answers). Its least clear comparison "
-        "has p = 0.03 after Holm adjustment over 6 pairs of methods, generalising to "
-        "other stories and annotators. The others differ significantly from each "
-        "other, too."
+        "on average, counting ties as half (600 choices). Its least significant "
+        "comparison with another has p = 0.03 after Holm adjustment over 6 pairs of "
+        "methods; the tests treat stories and annotators as sampled. The others differ "
+        "significantly from each other, too."
     )
 
 
 @pytest.mark.parametrize(
     ("pairs", "n_apart", "ending"),
     [
-        (["CD"], 5, " Among the others, C and D are not distinguishable."),
-        (
-            ["BC", "CD"],
-            4,
-            " Among the others, B and C, C and D are not distinguishable.",
-        ),
+        (["CD"], 5, "among the others: C and D."),
+        (["BC", "CD"], 4, "among the others: B and C, C and D."),
     ],
 )
-def test_others_that_are_not_distinguishable_are_named(pairs, n_apart, ending):
+def test_others_without_a_significant_difference_are_named(pairs, n_apart, ending):
     row = verdict(n_apart=n_apart)
     assert claim_of(row, comparisons(*pairs))[1].endswith(ending)
 
@@ -91,9 +87,9 @@ def test_open_first_place_names_the_rivals(pairs, whom):
     shown, text = claim_of(row, comparisons(*pairs))
     assert not shown
     assert text == (
-        f"q: A ranks first, but not distinguishably from {whom}. It wins 70 % [66, 73] "
-        "against the others on average, counting ties as half (600 answers). "
-        f"{6 - len(pairs)} of 6 pairs of methods differ significantly."
+        f"q: A ranks first, but is not significantly better than {whom}. It wins 70 % "
+        "[66, 73] against the others on average, counting ties as half (600 choices). "
+        f"Significant differences: {6 - len(pairs)} of 6 pairs of methods."
     )
 
 
@@ -101,13 +97,13 @@ def test_two_methods_have_no_others():
     row = verdict(n_methods=2, n_better=1, n_pairs=1, n_apart=1, drawn="stories")
     assert claim_of(row, comparisons(methods="AB"))[1] == (
         "q: A is preferred to the other one. It wins 70 % [66, 73] against "
-        "the others on average, counting ties as half (600 answers). Its least clear "
-        "comparison has p = 0.03 after Holm adjustment over 1 pair of methods, "
-        "generalising to other stories."
+        "the others on average, counting ties as half (600 choices). Its least "
+        "significant comparison with another has p = 0.03 after Holm adjustment over "
+        "1 pair of methods; the tests treat stories as sampled."
     )
     row |= {"verdict": "open", "reason": "not_apart", "n_apart": 0}
     text = claim_of(row, comparisons("AB", methods="AB"))[1]
-    assert text.endswith("(600 answers).")
+    assert text.endswith("(600 choices).")
 
 
 def test_shared_first_place_names_no_method():
@@ -115,7 +111,7 @@ def test_shared_first_place_names_no_method():
     shown, text = claim_of(row, comparisons("AB", "CD"))
     assert not shown
     assert text == (
-        "q: no method is first alone. 4 of 6 pairs of methods differ significantly."
+        "q: no method is first alone. Significant differences: 4 of 6 pairs of methods."
     )
 
 
@@ -125,7 +121,7 @@ def test_first_method_is_not_shown_when_untested():
     assert not shown
     assert text == (
         "q: A ranks first, without a test. It wins 70 % against the "
-        "others on average, counting ties as half (600 answers)."
+        "others on average, counting ties as half (600 choices)."
     )
 
 
@@ -154,7 +150,7 @@ def test_set_replaces_an_open_first_place_when_it_is_shown():
     assert shown
     assert text == (
         "q: the best 2 (A, B) are all ahead of the 2 other methods (p = 0.03, "
-        "generalising to other stories). The two are not distinguishable."
+        "stories treated as sampled). The two do not differ significantly."
     )
     one = top_rows(size=1, methods="A", n_methods=2)
     ((_, text),) = preferred_claims(rows, comparisons("AB"), one, 0.95)
@@ -167,7 +163,7 @@ def test_set_follows_a_preferred_method():
     (_, first), (shown, text) = preferred_claims(rows, comparisons(), several, 0.95)
     assert first.startswith("q: A is preferred to all 3 others")
     assert shown
-    assert text.endswith(" Among them, 2 of 3 pairs differ significantly.")
+    assert text.endswith("differences among them: 2 of 3 pairs.")
     two = top_rows(n_inside_apart=1)
     _, (_, text) = preferred_claims(rows, comparisons(), two, 0.95)
     assert text.endswith(" The two differ significantly, too.")
@@ -176,8 +172,8 @@ def test_set_follows_a_preferred_method():
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"methods": ""}, "no 2 methods are ahead of all others, since some share"),
-        ({"p_value": NAN}, "whether the best 2 (A, B) are ahead of the others was not"),
+        ({"methods": ""}, "the best methods cannot be named"),
+        ({"p_value": NAN}, "the best methods (A, B) were not tested"),
     ],
 )
 def test_set_is_open_without_a_test(changes, text):

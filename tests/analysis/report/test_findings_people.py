@@ -87,7 +87,7 @@ def test_ratings_and_rankings_of_one_question_have_separate_sentences():
     without += [ALPHA | tau, *ranks((1, 2, 3), (1, 3, 2))]
     texts = sentences([SHUFFLED], without)
     assert ["nominal alpha is 0.31" in text for text in texts] == [True, False]
-    assert "0.50 instead of 0.24. 2 of 3 methods change" in texts[1]
+    assert "0.50 instead of 0.24. Rank changes: 2 of 3 methods" in texts[1]
     (text,) = sentences([SHUFFLED], without * 3)
     assert (
         "in 3 of 6 questions. Agreement changes most in this question. q, without R07: "
@@ -102,22 +102,22 @@ def test_ratings_and_rankings_of_one_question_have_separate_sentences():
         (
             (1, 2, 3),
             (1, 3, 2),
-            "2 of 3 methods change rank, most of all B, from 2 to 3.",
+            "Rank changes: 2 of 3 methods; the largest is of B, from 2 to 3.",
         ),
         (
             (1, 2, 3),
             (3, 1, 1),
-            "First place goes from A to B, C; 3 of 3 methods change rank.",
+            "First place goes from A to B, C. Rank changes: 3 of 3 methods.",
         ),
         (
             (1, 2, 3),
             (1, 2, 2),
-            "1 of 3 methods changes rank: C, from 3 to 2.",
+            "Rank changes: 1 of 3 methods; the largest is of C, from 3 to 2.",
         ),
         (
             (1, 2, 3),
             (1, 1, 3),
-            "First place goes from A to A, B; 1 of 3 methods changes rank.",
+            "First place goes from A to A, B. Rank changes: 1 of 3 methods.",
         ),
         ((1, 2, 3), (1, 2, float("nan")), "and not every method has a rank."),
     ],

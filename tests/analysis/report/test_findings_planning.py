@@ -145,9 +145,9 @@ def test_judge_varies_over_trials():
     ]
     table = pd.DataFrame(rows, columns=columns).assign(question="q", metric="gpt")
     assert sentences({"stability": table}) == (
-        "q: gpt's repeated scores of an output differ by SD 0.40 [0.30, 0.50]. 25 % "
-        "[20, 30] of outputs get identical scores. In a method's mean, this noise is "
-        "10 % [5, 20] of the spread between methods.",
+        "q: Repeated scores of an output by gpt have a standard deviation of 0.40 "
+        "[0.30, 0.50]. 25 % [20, 30] of outputs get identical scores. In a method's "
+        "mean, this noise is 10 % [5, 20] of the spread between methods.",
     )
     assert sentences({"stability": table.assign(value=NAN)}) == ()
 

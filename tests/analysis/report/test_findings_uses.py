@@ -1,9 +1,14 @@
 """Answers that open a report: agreement, an annotator's place, favoured methods."""
 
+import itertools
+
 import pandas as pd
 import pytest
 
-from analysis.report.findings_claims import favour_claims
+from analysis.commands.alignment import leaderboard
+from analysis.inference.meta_analysis import ALL
+from analysis.options import AlignOptions
+from analysis.report.findings_claims import favour_claims, whole_claims
 from analysis.report.findings_uses import agree_claims, replacement_claims
 from analysis.report.sections import USES, findings, opened, sample_line
 from analysis.report.wording import MOST_NAMES
@@ -59,7 +64,7 @@ def sentences(*rows, **verdict):
         ({"verdict": "does not", "wins": 0}, False, "May not take"),
         ({"verdict": OPEN, "n_more_stories": 12}, False, "about 12 more stories"),
         ({"verdict": OPEN}, False, "20 times the stories"),
-        (UNKNOWN | {"reason": "no margin"}, False, "at least: cids (character; m"),
+        (UNKNOWN | {"reason": "no margin"}, False, "place: cids (character; margin"),
         (
             UNKNOWN | {"reason": "2 annotators", "epsilon_needed": NAN},
             False,
@@ -97,7 +102,7 @@ def test_annotators_with_few_items_are_counted():
     single = {"annotator": "Ann", "n": 13}
     ((_, text),) = sentences(few | {"epsilon_needed": NAN}, single, single | {"n": 7})
     assert text.endswith(
-        "have 20 items): cids (character; at most 13 items of one annotator)."
+        "have 20 items): cids (character; no annotator has more than 13 items)."
     )
 
 
@@ -175,15 +180,36 @@ def test_trained_method_of_a_further_question_is_named():
     assert trained.startswith("Methods declared as trained on a metric: c: cids")
 
 
-def test_first_line_counts_the_stories_that_people_judged():
-    """Metrics score more stories, and degraded copies are of any."""
-    flow = {"source": "ratings", "step": "analysed", "n_annotators": 4, "n_answers": 90}
-    means = {"dimension": "look", "method": ["a", "b"], "n_stories": [9, 8]}
+def test_value_over_questions_is_untested_without_intervals():
+    row = dict.fromkeys(("low", "high", "p_value", "p_adjusted"), float("nan"))
+    row |= {"metric": "cids", "statistic": "ppa_half", "level": "pairs", "value": 0.7}
+    table = pd.DataFrame([row | {"part": ALL, "over": "questions", "n": 2}])
+    ((shown, text),) = whole_claims(table)
+    assert not shown
+    assert text.endswith("is 70 % over 2 questions, not tested against chance.")
+
+
+def test_counts_of_one_are_singular():
+    row = {"source": "ratings", "step": "analysed", "n_annotators": 1, "n_answers": 1}
     tables = {
-        "method_means": pd.DataFrame(means),
-        "prediction_powered": pd.DataFrame({"n_drawn": [10], "n_stories": [500]}),
-        "sanity": pd.DataFrame({"n_stories": [60]}),
-        "sample_flow": pd.DataFrame([flow]),
+        "method_means": pd.DataFrame({"dimension": ["look"], "method": "a"}),
+        "sample_flow": pd.DataFrame([row]),
     }
-    text = "1 question on 2 methods and 10 stories: 90 ratings by 4 annotators."
-    assert sample_line(tables) == text
+    text = "1 question on 1 method and 1 story: 1 rating by 1 annotator."
+    assert sample_line(tables, {"look": frozenset({"s"})}) == text
+
+
+def test_first_line_counts_all_stories_of_sparse_comparisons():
+    """Each pair of methods is compared on three stories of its own."""
+    rows = [
+        (f"s{3 * pair + k}", *methods, "best", who, "a")
+        for pair, methods in enumerate(itertools.combinations("abcd", 2))
+        for k in range(3)
+        for who in ("Ann", "Bob")
+    ]
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    choices = pd.DataFrame(rows, columns=columns)
+    found = leaderboard(choices=choices, options=AlignOptions(resamples=0))
+    assert found.tables["win_rates"]["n_stories"].max() == 3
+    text = "1 question on 4 methods and 18 stories: 36 choices by 2 annotators."
+    assert sample_line(found.tables, found.judged) == text

@@ -17,18 +17,15 @@ from analysis.report.language import (
     counted,
     gettext,
     listed,
-    ngettext,
     remark,
     retold,
 )
-from analysis.report.wording import nth
 from analysis.sentences import sentence
 
 OTHERS = LANGUAGES[1:]
 METHODS = ("UNO", "GPT-4o", "A & B", "the old one")
 LEFT_OUT = "a bad one"
 METRICS = ("csd", "a_long_name_of_a_metric", "fid")
-VERBS = ("shows", "show")
 QUESTIONS = ("environment consistency", "the plot as told", "side")
 WORDS = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){2,}")
 
@@ -57,23 +54,10 @@ def test_unknown_text_stays_english():
         assert gettext("Never said, {a}.", a=1) == "Never said, 1."
 
 
-@pytest.mark.parametrize(("n", "verb"), [(1, "shows"), (2, "show")])
-def test_plural_follows_the_number(n, verb):
-    texts = [f"{{n}} of {{total}} {x} no side preference." for x in VERBS]
-    said = ngettext(*texts, n, total=2)
-    assert said == f"{n} of 2 {verb} no side preference."
-    with language.language("zh-Hans"):
-        said = ngettext(*texts, n, total="3 位标注者")
-    assert said == f"3 位标注者中有 {n} 个没有显示左右偏好。"
-
-
-def test_counts_lists_and_places_in_chinese():
+def test_counts_and_lists_in_chinese():
     with language.language("zh-Hans"):
         assert counted(1, "pair of methods") == "1 对方法"
         assert listed(["a", "b"]) + listed(["c", "d"], SEMICOLON) == "a、bc；d"
-        places = [nth(6), nth(11), nth(22), nth(5, 5)]
-        assert places == ["第六", "第 11", "第 22", "最后"]
-    assert [nth(11), nth(22), nth(23), nth(101)] == ["11th", "22nd", "23rd", "101st"]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def test_pairs_have_a_panel_with_a_row_for_each_group():
     assert interval["y"][0] == pytest.approx(places[0] - 0.21 + 0.42 * 0.42, abs=1e-3)
     assert "most annotators prefer" in figure.caption
     assert "Two groups differ if the table of differences" in figure.caption
-    assert "A against B: 21 % of 380 votes are ties" in figure.alt
-    assert "B against C: 21 % of 380 votes are ties" in figure.alt
+    assert "A against B: 380 votes, 21 % of them ties" in figure.alt
+    assert "B against C: 380 votes, 21 % of them ties" in figure.alt
 
 
 def test_question_with_markup_in_its_name_is_text():

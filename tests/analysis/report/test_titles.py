@@ -64,7 +64,7 @@ def test_report_has_titles_and_its_tables_have_keys(tmp_path):
     )
     content = json.loads((tmp_path / "report.json").read_text())
     said = " ".join((*content["claims"], *content["limits"]))
-    assert "How deep?: Depth of field, the only explored metric" in said
+    assert "How deep?: Depth of field (the only explored metric)" in said
     assert "q_1" not in said
     assert "k_1" not in said
     assert {row["question"] for row in content["tables"]["verdicts"]} == {"q_1"}

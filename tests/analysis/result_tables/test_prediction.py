@@ -242,7 +242,7 @@ def test_several_questions_have_two_sentences(report):
     saved = rows_of(report["prediction_powered"], "saved").set_index("metric")
     most = 100 * saved.loc["cids", "high"]
     assert not is_shown
-    assert f"2 other questions the intervals reach {most:.0f} %" in text
+    assert f"In 2 other questions, a saving of more than {most:.0f} %" in text
 
 
 def test_figure_is_drawn_only_beside_stories_without_ratings(tables):

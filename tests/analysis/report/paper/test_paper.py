@@ -311,7 +311,7 @@ def test_paragraph_says_which_people_and_ratings_were_left_out():
     rows = pd.DataFrame(flow, columns=columns)
     counts = {name: rows[name].astype("Int64") for name in columns[3:]}
     run = {"confidence": "0.95", "resamples": "0", "plumbline": "1"}
-    text = paragraph({"sample_flow": rows.assign(**counts)}, run)
+    text = paragraph({"sample_flow": rows.assign(**counts)}, run, {})
     assert text.startswith(
         "Of 9 people invited, 7 consented and 6 submitted ratings; left out were 2 "
         "people (consent refused); 1 person (no rating submitted). 50 ratings by 5 "
