@@ -120,7 +120,7 @@ def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
 
 # The powers of effects whose products are removed: up to the first, and to the second
 # where there are this many degrees of freedom for each product.
-POWERS, FREEDOM_EACH = (3, 5), 4
+POWERS, FREEDOM_EACH = (3, 5), 8
 # Ranks keep some of what a bounded scale does to both sides.
 RESIDUAL_TESTED = "pearson"
 NOT_TESTED = sentence(
@@ -140,7 +140,8 @@ def without_methods(grid: CellGrid) -> CellGrid:
     Effects are those of the least squares fit of methods m and stories s to the cells
     of each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates
     off both sides in the same way). Bounded scales bend them: the fit of products of
-    powers of both goes too (Tukey 1949, Biometrics 5(3), for sm). Effects of stories
+    powers of both goes too (Tukey 1949, Biometrics 5(3), for sm), of higher ones where
+    there are many cells, in which a test would find what is left. Effects of stories
     make no difference within stories, and stay. A story counts where neither side gives
     all its outputs one value. Values that differ by rounding are equal.
     """
