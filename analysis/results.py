@@ -15,6 +15,16 @@ Mask = npt.NDArray[np.bool_]
 NAN = float("nan")
 # One row of a table: column to plain value.
 TableRow = dict[str, object]
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table by column name."""
+    return [
+        {str(name): value for name, value in row.items()}
+        for row in rows.to_dict("records")
+    ]
+
+
 # The two sides of a correlation, in words.
 PEOPLE_AND_METRIC = (sentence("people"), sentence("the metric"))
 # One of what is drawn, in words.

@@ -13,8 +13,6 @@ value over studies that differ.
 
 import argparse
 import os
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -22,8 +20,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 from scipy.special import ndtr
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.correlations.equivalence import EQUIVALENT, equivalence_rows
 from analysis.correlations.level_estimates import level_estimates, level_spread

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
 from benchmarks.figures import head, median_p95, memory, row
 from benchmarks.human_pace import Person, open_study
 from benchmarks.temporary_site import serve, temporary_site

@@ -16,19 +16,15 @@ import argparse
 import functools
 import heapq
 import multiprocessing
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import inf
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import beta
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from annotate.coverage.forecast import DAY, Forecast, Person, forecast
 from benchmarks.temporary_site import temporary_site

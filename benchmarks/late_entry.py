@@ -12,18 +12,14 @@ Prints shares of intervals with the truth and of tests that reject at .05;
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
 import pandas as pd
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.planning.linking import Spread, Wave, choose_linking, extra_error
 from analysis.rankings.late_entry import TwoStudies, choice_drift_rows

@@ -9,13 +9,9 @@ The results are in `benchmarks/results/speed.md`.
 """
 
 import argparse
-import sys
 from datetime import timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.figures import head, row, timed
 from benchmarks.temporary_site import temporary_site

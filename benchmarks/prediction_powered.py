@@ -15,7 +15,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -23,8 +22,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.rankings.method_means import scaled_intervals
 from analysis.rankings.prediction_powered import (

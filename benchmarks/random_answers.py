@@ -12,11 +12,9 @@ after 30, 60 and 120 items, and an exact 95 % interval for 120;
 
 import argparse
 import os
-import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -24,8 +22,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np
 from scipy.stats import beta
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from annotate.quality_rules import relative_signals
 from annotate.quality_rules.judged import JudgedUnit

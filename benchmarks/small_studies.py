@@ -10,8 +10,6 @@ chance of one in five (*drawn*), or exactly one (*one*), who may also answer las
 
 import argparse
 import os
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -19,8 +17,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 from scipy.stats import beta
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.inference import confidence_sequences as sequences
 

@@ -14,7 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from analysis.inference.resampling import holm
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.results import Array, TableRow
+from analysis.results import Array, TableRow, records
 from analysis.sentences import sentence
 
 EQUIVALENT, APART, OPEN = "equivalent", "not equivalent", "cannot be told"
@@ -95,10 +95,7 @@ def equivalence_rows(
                 for row_reason, one in zip(rows["reason"], p, strict=True)
             ],
         )
-        found += [
-            {str(name): value for name, value in row.items()}
-            for row in rows.to_dict("records")
-        ]
+        found += records(rows)
     return found
 
 

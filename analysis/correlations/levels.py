@@ -118,8 +118,9 @@ def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
     return (without_methods(grid), "story") if level == RESIDUAL else (grid, level)
 
 
-# The powers of effects whose products are removed.
-BENDS = (1, 2, 3)
+# The powers of effects whose products are removed: up to the first, and to the second
+# where there are this many degrees of freedom for each product.
+POWERS, FREEDOM_EACH = (3, 5), 8
 # Ranks keep some of what a bounded scale does to both sides.
 RESIDUAL_TESTED = "pearson"
 NOT_TESTED = sentence(
@@ -139,7 +140,8 @@ def without_methods(grid: CellGrid) -> CellGrid:
     Effects are those of the least squares fit of methods m and stories s to the cells
     of each side (Liu, Li, Wanga and Shepherd 2018, Biometrics 74(2), take covariates
     off both sides in the same way). Bounded scales bend them: the fit of products of
-    powers of both goes too (Tukey 1949, Biometrics 5(3), for sm). Effects of stories
+    powers of both goes too (Tukey 1949, Biometrics 5(3), for sm), of higher ones where
+    there are many cells, in which a test would find what is left. Effects of stories
     make no difference within stories, and stay. A story counts where neither side gives
     all its outputs one value. Values that differ by rounding are equal.
     """
@@ -151,7 +153,8 @@ def without_methods(grid: CellGrid) -> CellGrid:
         v / np.maximum(np.abs(v).max(axis=(1, 2), keepdims=True), least)
         for v in (of_stories - of_stories.mean(axis=1, keepdims=True), of_methods)
     )
-    bent = np.stack([s**i * m**j for i in BENDS for j in BENDS]) * grid.cells
+    powers = range(1, highest_power(grid.cells) + 1)
+    bent = np.stack([s**i * m**j for i in powers for j in powers]) * grid.cells
     bent = np.where(grid.cells, bent - sum(_effects(bent, grid.cells)), 0.0)
     length = np.sqrt((bent**2).sum(axis=(2, 3), keepdims=True))
     bent /= np.where(length > ROUNDING, length, np.inf)
@@ -168,6 +171,13 @@ def without_methods(grid: CellGrid) -> CellGrid:
     return replace(grid, human=human, scores=left[1:], votes=grid.votes - fitted[0])
 
 
+def highest_power(cells: Mask) -> int:
+    """Return the highest power of effects whose products are removed."""
+    effects = cells.any(axis=0).sum() + cells.any(axis=1).sum() - 1
+    freedom = max(int(cells.sum() - effects), 0)
+    return int(np.clip(np.sqrt(freedom / FREEDOM_EACH), *POWERS))
+
+
 def _effects(values: Array, cells: Mask) -> tuple[Array, Array]:
     """Return the effects of methods, (..., 1, M), and stories' means less these.
 
@@ -178,7 +188,8 @@ def _effects(values: Array, cells: Mask) -> tuple[Array, Array]:
     normal = np.diag(known.sum(axis=0)) - known.T @ (known / n)
     means = values.sum(axis=-1, keepdims=True) / n
     within = (values - known * means).sum(axis=-2, keepdims=True)
-    of_methods = within @ np.linalg.pinv(normal, hermitian=True)
+    # One eigenvalue is 0 but for rounding, and must not be inverted.
+    of_methods = within @ np.linalg.pinv(normal, ROUNDING, hermitian=True)
     of_stories = means - (known * of_methods).sum(axis=-1, keepdims=True) / n
     return of_methods, of_stories
 

@@ -282,6 +282,8 @@ def _with_people(
     )
     both = squared(contrasts, answers)
     by_annotator = squared(contrasts, of_annotators)
+    # A method with few stories or people has its line from the others: the prior is not
+    # lessened for it, as it is for means (simulated intervals hold).
     kinds = [
         ClusteredVariance(variance, count, ones * _factor(variance, both))
         for variance, count in ((by_story, n), (by_annotator, n_annotators))

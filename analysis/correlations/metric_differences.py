@@ -28,7 +28,7 @@ from analysis.inference.resampling import (
 )
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
-from analysis.results import NAN, Array, TableRow
+from analysis.results import NAN, Array, TableRow, records
 from analysis.sentences import sentence
 
 # Two coefficients differ by no more.
@@ -137,7 +137,7 @@ def cluster_rows(
         with_best = len(here or ()) > MOST_PAIRED
         found = tests.get(tuple(key), {})
         rows.extend(_family(own, found, key, with_best=with_best))
-        rows.extend(_row(row, key, NOT_COMPARED) for row in _records(family[others]))
+        rows.extend(_row(row, key, NOT_COMPARED) for row in records(family[others]))
     return rows
 
 
@@ -190,9 +190,9 @@ def _tests(
 def _family(
     family: pd.DataFrame, tests: MetricTests, key: Sequence[object], *, with_best: bool
 ) -> list[TableRow]:
-    records = _records(family)
-    defined = [r for r in records if not math.isnan(float(r["value"]))]
-    others = [r for r in records if math.isnan(float(r["value"]))]
+    given = records(family)
+    defined = [r for r in given if not math.isnan(float(r["value"]))]
+    others = [r for r in given if math.isnan(float(r["value"]))]
     leads: defaultdict[str, float] = defaultdict(float)
     met: Counter[str] = Counter()
     for (metric, _other), test in tests.items():
@@ -227,10 +227,6 @@ def _p_best(test: _Test | None, n: int) -> float:
         return 1.0
     one_sided = test.p_value / 2 if test.difference > 0 else 1 - test.p_value / 2
     return min((n - 1) * one_sided, 1.0)
-
-
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
 
 
 def _row(record: Mapping[str, Any], key: Sequence[object], reason: str) -> TableRow:

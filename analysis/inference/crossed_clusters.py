@@ -106,8 +106,11 @@ def joined_errors(
     alike = np.max([kind.factor for kind in kinds], axis=0) if rank > 1 else 1.0
     n_both = n_both / np.maximum(alike, 1)
     parts = [_moderated(kind, both, n_both, rank) for kind in kinds]
+    fewest = np.maximum(np.min([kind.n for kind in kinds], axis=0) - 1, 1)
+    most = (MOST_FREEDOM if rank > 1 else MOST_ALONE) * fewest
     if len(parts) == 1:
-        return Errors(*parts[0])
+        ((variance, freedom),) = parts
+        return Errors(variance, np.minimum(freedom, most))
     (first, of_first), (second, of_second) = parts
     variance = np.maximum(second, both) + np.maximum(first - both, 0)
     below = (
@@ -118,9 +121,7 @@ def joined_errors(
     # Where nothing varies, what varies elsewhere is all that is known.
     freedom = np.minimum(of_first, of_second)
     np.divide(variance**2, below, out=freedom, where=below > 0)
-    fewest = np.maximum(np.min([kind.n for kind in kinds], axis=0) - 1, 1)
-    most = MOST_FREEDOM if rank > 1 else MOST_ALONE
-    return Errors(variance, np.minimum(freedom, most * fewest))
+    return Errors(variance, np.minimum(freedom, most))
 
 
 def _moderated(

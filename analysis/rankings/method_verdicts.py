@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.reliability.checklist_labels import BOXES
-from analysis.results import NAN, TableRow
+from analysis.results import NAN, TableRow, records
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,7 @@ def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRo
         if len(ranks) <= size:
             continue
         pairs = _pairs(about, tables.get("method_comparisons"))
-        compared = [
-            {str(k): v for k, v in row.items()} for row in pairs.to_dict("records")
-        ]
-        best = top_methods(ranks, compared, size)
+        best = top_methods(ranks, records(pairs), size)
         inside = pairs["p_adjusted"] <= 1 - confidence
         for name in ("method_a", "method_b"):
             inside &= pairs[name].isin(best.methods)

@@ -17,7 +17,7 @@ from analysis.inference.crossed_clusters import (
     share_intervals,
     widened_clusters,
 )
-from analysis.inference.resampling import holm
+from analysis.inference.resampling import divided, holm
 from analysis.rankings.choice_votes import PairVotes, kinds_drawn, pair_votes
 from analysis.results import NAN, Array, Counts, TableRow
 
@@ -200,7 +200,8 @@ def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
     found = []
     for kind in kinds:
         own = _by_cluster(votes, kind)
-        more = np.maximum(own.size / single.size - 1, 0)
+        wider = np.nan_to_num(divided(own.squares, single.squares))
+        more = np.maximum(wider - 1, 0)
         excess = float(weight @ (own.variance - single.variance))
         expected = float(weight @ (single.variance * more))
         alike = excess / expected if expected > 0 else 0.0
@@ -211,25 +212,24 @@ def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
 
 @dataclass(frozen=True)
 class _PairClusters:
-    """Return the variance of each pair's rate by clusters, their number and size."""
+    """The variance of each pair's rate by clusters, and their effective number.
+
+    `squares` are those of how much of the rate each cluster is, summed.
+    """
 
     variance: Array
     n: Array
-    size: Array
+    squares: Array
 
 
 def _by_cluster(votes: PairVotes, cluster: Cluster) -> _PairClusters:
     codes, n = cluster
     P = len(votes.first)
-    keys, at, each = np.unique(
-        votes.pair * n + codes, return_inverse=True, return_counts=True
-    )
+    keys, at = np.unique(votes.pair * n + codes, return_inverse=True)
     pair = keys // n
-    sums = np.bincount(at, votes.added())
-    answers = np.bincount(pair, each, minlength=P)
-    widened = widened_clusters(each, pair, P)
+    sums, share = (np.bincount(at, v) for v in (votes.added(), votes.share()))
+    widened = widened_clusters(share, pair, P)
     variance = np.bincount(pair, (sums * widened) ** 2, minlength=P)
-    mean = np.bincount(pair, each.astype(float) ** 2, minlength=P)
-    size = np.asarray(mean / np.maximum(answers, 1), float)
-    n_equal = answers / np.maximum(size, 1)
-    return _PairClusters(np.asarray(variance, float), n_equal, size)
+    squares = np.asarray(np.bincount(pair, share**2, minlength=P), float)
+    n_equal = np.nan_to_num(divided(np.ones(P), squares))
+    return _PairClusters(np.asarray(variance, float), n_equal, squares)

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import one_of
 from analysis.reading.column_cleaning import Column, combined, key_texts
-from analysis.results import Counts, Mask
+from analysis.results import Counts, Mask, records
 from analysis.sentences import counted, sentence
 from analysis.tables import IDENTITY_COLUMNS, TYPED_COLUMNS, UNVERSIONED
 
@@ -63,13 +62,9 @@ def identities(scores: pd.DataFrame) -> pd.DataFrame:
     label = _labels if is_typed else _version_labels
     texts: list[str] = []
     for _metric, own in found.groupby("metric", sort=False):  # they stand together
-        texts += label(_records(own)) if len(own) > 1 else [""]
+        texts += label(records(own)) if len(own) > 1 else [""]
     columns = ["metric", *IDENTITY_COLUMNS, "n", "computed_at"]
     return found[columns].assign(label=texts)
-
-
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
 
 
 def _version_labels(rows: Sequence[Mapping[str, str]]) -> list[str]:
@@ -178,7 +173,7 @@ def one_identity(
                     "their mean.",
                     metric=name,
                     n=len(own),
-                    identities=[*map(_named, _records(own))],
+                    identities=[*map(_named, records(own))],
                     outputs=counted(
                         _twice(scores, np.isin(codes, own.index)), "output"
                     ),
@@ -218,7 +213,7 @@ def _chosen(own: pd.DataFrame, key: str, metric: str) -> int:
     if not fits.any():
         fits = own["identity"].str.startswith(key) & (key != "")
     if fits.sum() != 1:
-        expected = " or ".join(map(_named, _records(own)))
+        expected = " or ".join(map(_named, records(own)))
         raise OptionError(f"--identity: {metric}={key}: expected {expected}")
     return int(own.index[fits][0])
 
@@ -231,7 +226,7 @@ def _left_out(own: pd.DataFrame, one: int, metric: str) -> list[str]:
             "Metric {metric}: scores of {identity} are used; {scores} of other "
             "identities left out, as asked.",
             metric=metric,
-            identity=_named(_records(own.loc[[one]])[0]),
+            identity=_named(records(own.loc[[one]])[0]),
             scores=counted(int(own["n"].drop(one).sum()), "score"),
         )
     ]
@@ -247,7 +242,7 @@ def _named(row: Mapping[str, object]) -> str:
 
 def _refusal(metric: str, own: pd.DataFrame) -> str:
     """Say what differs between the identities of a metric, and what to do."""
-    rows = _records(own)
+    rows = records(own)
     parts = [
         f"{_named(row)} has {counted(row['n'], 'score')}" for row in rows[:MOST_NAMED]
     ]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from analysis.results import Array, Counts
 
@@ -124,31 +125,47 @@ def share_influence(answers: LabelAnswers, found: TrueLabels) -> Array | None:
     # A row a distribution: the shares, and each annotator's answers by true label. The
     # parameters are log odds against the most probable label of the row.
     p = np.concatenate([found.share[None], found.errors.reshape(-1, K)])
-    given = np.zeros((len(q), A, K))
-    np.add.at(given, (answers.item, answers.annotator, answers.label), 1)
-    often = given.sum(axis=2)
+    given = sparse.coo_array(
+        (
+            np.ones(len(answers.item)),
+            (answers.item, answers.annotator * K + answers.label),
+        ),
+        shape=(len(q), A * K),
+    ).tocsr()
+    often = given @ sparse.kron(sparse.eye_array(A), np.ones((K, 1)), format="csr")
     n = np.concatenate([[len(q)], (often.T @ q).ravel()])
     free = (np.minimum(p, 1 - p) > EDGE) & (n[:, None] > EDGE)
     free &= np.arange(K) != p.argmax(axis=1)[:, None]
     if not free[0].any():
         return None
     row, label = np.nonzero(free)
-    # Scores of the complete data under each true label, (I, K, parameters).
-    a, of = np.divmod(np.maximum(row - 1, 0), K)
-    of_errors = given[:, a, label] - often[:, a] * p[row, label]
-    scores = of_errors[:, None] * (np.arange(K)[:, None] == of)
-    is_share = row == 0
-    scores[:, :, is_share] = np.eye(K)[:, label[is_share]] - p[0, label[is_share]]
     same = row[:, None] == row
     spread = np.diag(p[row, label]) - np.outer(p[row, label], p[row, label]) * same
     unit = 1 / np.sqrt(n[row] * spread.diagonal())
-    scores *= unit
-    expected = np.einsum("ik,ikp->ip", q, scores)
-    weighted = (np.sqrt(q)[:, :, None] * scores).reshape(-1, len(row))
-    unknown = weighted.T @ weighted - expected.T @ expected
+    # Scores of the complete data under each true label: an item has a few answers, so
+    # that those of errors are mostly 0.
+    is_share = row == 0
+    of_share = np.eye(K)[:, label[is_share]] - p[0, label[is_share]]
+    a, of = np.divmod(row[~is_share] - 1, K)
+    drawn, chance = label[~is_share], p[row, label][~is_share]
+    of_errors = given[:, a * K + drawn] - often[:, a] @ sparse.diags_array(chance)
+    expected = sparse.csr_array((len(q), len(row)))
+    unknown = sparse.csr_array((len(row), len(row)))
+    for k, weight in enumerate(q.T):
+        scores = sparse.hstack(
+            [
+                np.tile(of_share[k], (len(q), 1)),
+                of_errors @ sparse.diags_array((of == k).astype(float)),
+            ],
+            format="csr",
+        ) @ sparse.diags_array(unit)
+        weighted = sparse.diags_array(weight) @ scores
+        expected += weighted
+        unknown += scores.T @ weighted
+    unknown = (unknown - expected.T @ expected).toarray()
     information = n[row, None] * spread * np.outer(unit, unit) - unknown
     if np.linalg.eigvalsh(information)[0] < SINGULAR:
         return None
-    own = np.linalg.solve(information, expected.T).T[:, is_share] * unit[is_share]
+    solved = np.linalg.solve(information, np.diag(unit)[:, is_share])
     slopes = np.diag(found.share) - np.outer(found.share, found.share)
-    return np.asarray(own @ slopes[label[is_share]])
+    return np.asarray(expected @ solved @ slopes[label[is_share]])

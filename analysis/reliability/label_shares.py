@@ -1,4 +1,4 @@
-"""Shares of items by their true label, by majority and by Dawid and Skene."""
+"""Shares of items where yes is true, by majority and by Dawid and Skene."""
 
 import numpy as np
 import pandas as pd
@@ -19,62 +19,59 @@ from analysis.sentences import sentence
 ITEM = ("story", "method", "shot", "round")
 # With fewer annotators, their errors cannot be told from what is true.
 LEAST_ANNOTATORS = 3
-# More different answers are steps of a scale rather than labels.
-MOST_LABELS = 4
+# Scales of so few steps might be taken for labels.
+MOST_STEPS = 4
 UNKNOWN = sentence("the answers do not determine the annotators' errors")
+ORDINAL = sentence(
+    "its answers are steps of a scale, not labels; averages and agreement describe them"
+)
 
 
 def aggregation_rows(ratings: pd.DataFrame, confidence: float | None) -> list[TableRow]:
-    """Return how often each label of a question is true, and annotators' errors.
+    """Return how often yes is true in each question, and annotators' errors.
 
     Parameters
     ----------
     ratings
         Kept ratings. Boxes of checklists enter, and questions with two answers, 0 and
-        1, or with three or four of any value.
+        1. The model has labels without an order: questions with three or four answers
+        are refused.
     confidence
         That of intervals over new stories, with these annotators; None for none.
 
     Returns
     -------
     list of dict
-        A row a question, or for three and more labels a row a label; then a row an
-        annotator over all questions of two answers that are fitted, and for three and
-        more labels by question and label. The votes of an even split are shared.
+        A row a question, then a row an annotator over all questions that are fitted.
+        The votes of an even split are shared. Questions without a value have a reason.
     """
-    names = _questions(ratings)
-    if not names or are_means(ratings):
+    if are_means(ratings):
         return []
+    boxes = set(box_dimensions(ratings))
     found: list[TableRow] = []
-    people: list[TableRow] = []
     fitted = []
-    for name, own in ratings[ratings["dimension"].isin(names)].groupby("dimension"):
-        asked = _Question(own)
-        rows = asked.majority(confidence)
-        if len(asked.people) < LEAST_ANNOTATORS:
-            reason = sentence("fewer than {n} annotators", n=LEAST_ANNOTATORS)
-        elif np.ptp(asked.label) == 0:
-            reason = ALL_SAME
-        else:
-            reason = asked.estimate(rows, confidence)
-        about: TableRow = {"question": str(name), "annotator": "", "reason": reason}
-        found += [row | about for row in rows]
-        if reason:
+    for name, own in ratings.groupby("dimension"):
+        values = own["rating"].unique()
+        is_binary = name in boxes or set(values) == {0, 1}
+        if not is_binary and not 2 < len(values) <= MOST_STEPS:
             continue
-        if asked.is_binary:
-            fitted.append(asked.by_person(1))
+        asked = _Question(own)
+        row: TableRow = {"question": str(name), "annotator": "", **asked.size}
+        found.append(row)
+        if not is_binary:
+            row["reason"] = ORDINAL
+            continue
+        row |= asked.majority(confidence)
+        if len(asked.people) < LEAST_ANNOTATORS:
+            row["reason"] = sentence("fewer than {n} annotators", n=LEAST_ANNOTATORS)
+        elif len(values) == 1:
+            row["reason"] = ALL_SAME
         else:
-            people += asked.annotators(str(name))
-    return found + (_by_annotator(pd.concat(fitted)) if fitted else []) + people
-
-
-def _questions(ratings: pd.DataFrame) -> list[str]:
-    """Return the boxes of checklists, and the questions with two to four answers."""
-    given = ratings.groupby("dimension")["rating"].agg(["min", "max", "nunique"])
-    binary = (given["nunique"] == 2) & (given["min"] == 0) & (given["max"] == 1)
-    several = given["nunique"].between(3, MOST_LABELS)
-    labelled = set(map(str, given.index[binary | several]))
-    return sorted(labelled | set(box_dimensions(ratings)))
+            known = asked.estimate(confidence)
+            row |= known or {"reason": UNKNOWN}
+            if known:
+                fitted.append(asked.by_person())
+    return found + (_by_annotator(pd.concat(fitted)) if fitted else [])
 
 
 def _interval(
@@ -97,7 +94,7 @@ def _interval(
 
 
 class _Question:
-    """The answers to one question, each one of K labels."""
+    """The answers to one question; the second of the labels 0 and 1 is yes."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         item = combined([rows[key] for key in ITEM if key in rows])
@@ -106,73 +103,53 @@ class _Question:
         self.person, self.people = pd.factorize(
             rows["annotator"].astype(str), sort=True
         )
-        rating = rows["rating"].to_numpy(float)
-        self.is_binary = bool(np.isin(rating, (0, 1)).all())
-        self.labels = np.array([0.0, 1.0]) if self.is_binary else np.unique(rating)
-        self.label = np.searchsorted(self.labels, rating)
-        self.answers = LabelAnswers(
-            self.item, self.person, self.label, len(self.labels)
-        )
-        self.votes = self.answers.votes()
-        self.chance = np.zeros_like(self.votes)
+        self.label = rows["rating"].to_numpy(int)
+        self.chance = np.zeros(len(first))
 
     @property
-    def shown(self) -> list[int]:
-        """Return the labels that have rows; of two, the second says it all."""
-        return [1] if self.is_binary else list(range(len(self.labels)))
+    def size(self) -> TableRow:
+        """The columns of the numbers of items, answers and annotators."""
+        return {
+            "n": len(self.chance),
+            "n_answers": len(self.label),
+            "n_annotators": len(self.people),
+            "reason": "",
+        }
 
-    def name(self, label: int) -> str:
-        return "" if self.is_binary else f"{self.labels[label]:g}"
+    def _votes(self) -> Array:
+        """Return the share of its answers that say yes, by item."""
+        return np.asarray(np.bincount(self.item, self.label) / np.bincount(self.item))
 
-    def majority(self, confidence: float | None) -> list[TableRow]:
-        """Return the columns of the majority, by label."""
-        most = self.votes == self.votes.max(axis=1, keepdims=True)
-        decided = most / most.sum(axis=1, keepdims=True)
-        shares = decided.mean(axis=0)
-        adds = (decided - shares) / len(decided)
-        rows: list[TableRow] = []
-        for k in self.shown:
-            value = float(shares[k])
-            low, high = _interval(value, adds[:, k], self.story, confidence)
-            rows.append(
-                {
-                    "label": self.name(k),
-                    "n": len(decided),
-                    "n_answers": len(self.label),
-                    "n_annotators": len(self.people),
-                    "majority": value,
-                    "majority_low": low,
-                    "majority_high": high,
-                }
-            )
-        return rows
+    def majority(self, confidence: float | None) -> TableRow:
+        """Return the columns of the majority."""
+        decided = (np.sign(self._votes() - 0.5) + 1) / 2
+        value = float(decided.mean())
+        adds = (decided - value) / len(decided)
+        low, high = _interval(value, adds, self.story, confidence)
+        return {"majority": value, "majority_low": low, "majority_high": high}
 
-    def estimate(self, rows: list[TableRow], confidence: float | None) -> str:
-        """Add the columns of the model to the rows, or return why there are none."""
-        found = dawid_skene(self.answers)
-        self.chance = found.chance
-        adds = share_influence(self.answers, found)
+    def estimate(self, confidence: float | None) -> TableRow:
+        """Return the columns of the model; none where it is not determined."""
+        answers = LabelAnswers(self.item, self.person, self.label, 2)
+        found = dawid_skene(answers)
+        adds = share_influence(answers, found)
         if adds is None or not found.converged:
-            return UNKNOWN
-        is_clear = (self.votes == self.votes.max(axis=1, keepdims=True)).sum(
-            axis=1
-        ) == 1
-        differ = is_clear & (self.votes.argmax(axis=1) != self.chance.argmax(axis=1))
-        for k, row in zip(self.shown, rows, strict=True):
-            share = float(found.share[k])
-            low, high = _interval(share, adds[:, k], self.story, confidence)
-            row |= {
-                "dawid_skene": share,
-                "dawid_skene_low": low,
-                "dawid_skene_high": high,
-                "n_differ": int(differ.sum()),
-                **_rates(self.by_person(k).sum()),
-            }
-        return ""
+            return {}
+        self.chance = found.chance[:, 1]
+        votes, share = self._votes(), float(found.share[1])
+        differ = (votes != 0.5) & ((votes > 0.5) != (self.chance > 0.5))
+        low, high = _interval(share, adds[:, 1], self.story, confidence)
+        return {
+            "dawid_skene": share,
+            "dawid_skene_low": low,
+            "dawid_skene_high": high,
+            "n_differ": int(differ.sum()),
+            **_rates(self.by_person().sum()),
+        }
 
-    def by_person(self, k: int) -> pd.DataFrame:
-        """Return how many items with and without a label each annotator calls so."""
-        true, yes = self.chance[self.item, k], self.label == k
+    def by_person(self) -> pd.DataFrame:
+        """Return how many true and untrue items each annotator calls so."""
+        true, yes = self.chance[self.item], self.label == 1
         counts = pd.DataFrame(
             {
                 "n_answers": 1,
@@ -184,22 +161,13 @@ class _Question:
         )
         return counts.groupby(self.people[self.person]).sum()
 
-    def annotators(self, question: str) -> list[TableRow]:
-        """Return the errors of each annotator by label."""
-        return [
-            row | {"question": question, "label": self.name(k)}
-            for k in self.shown
-            for row in _by_annotator(self.by_person(k))
-        ]
-
 
 def _by_annotator(counts: pd.DataFrame) -> list[TableRow]:
-    """Return the errors of each annotator over all questions of two answers."""
+    """Return the errors of each annotator over all questions."""
     return [
         {
             "question": ALL_QUESTIONS,
             "annotator": str(name),
-            "label": "",
             "n": int(row["n_answers"]),
             "n_answers": int(row["n_answers"]),
             "n_annotators": 1,

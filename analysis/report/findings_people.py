@@ -105,7 +105,7 @@ def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[Clai
 
 
 def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[ClaimText]:
-    """Yield where unequal annotators change how often a label is true."""
+    """Yield where unequal annotators change how often yes is true."""
     known = label_aggregation.dropna(subset=["dawid_skene"])
     apart = (known["dawid_skene"] - known["majority"]).abs()
     if known.empty or apart.max() < MUCH:
@@ -113,9 +113,8 @@ def aggregation_claims(label_aggregation: pd.DataFrame) -> Iterator[ClaimText]:
     row = records(known.loc[[apart.idxmax()]])[0]
     text = word(
         "aggregation",
-        "label apart" if row["label"] else "apart",
+        "apart",
         question=row["question"],
-        label=row["label"],
         majority=per_cent(row["majority"]),
         weighted=per_cent(row["dawid_skene"]),
         differ=int(row["n_differ"]),

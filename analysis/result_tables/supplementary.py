@@ -56,7 +56,7 @@ from analysis.reliability.ranking_annotators import (
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.parts import add_without_marked
-from analysis.results import NAN, TableRow
+from analysis.results import NAN, TableRow, records
 from analysis.sentences import counted, sentence
 from analysis.tables import TYPED_COLUMNS
 from analysis.verdicts import verdict_rows
@@ -192,8 +192,8 @@ def add_hypotheses(
     if hypotheses is None:
         return
     chosen = found.options.metrics is not None
-    for row in hypotheses.to_dict("records"):
-        found.add("hypotheses", {str(key): value for key, value in row.items()})
+    for row in records(hypotheses):
+        found.add("hypotheses", row)
         if row["metric"] not in table.metrics:
             found.notes.add(
                 sentence(
@@ -211,8 +211,7 @@ def add_identities(scores: pd.DataFrame | None, found: TableCollector) -> None:
     """Add what made the scores of each metric, if the table tells."""
     if scores is not None and any(name in scores for name in TYPED_COLUMNS):
         kept = without_methods(scores, found.options.exclude_methods, ("method",))
-        for row in identities(kept.dropna(subset=["score"])).to_dict("records"):
-            found.add("identities", {str(key): value for key, value in row.items()})
+        found.extend("identities", records(identities(kept.dropna(subset=["score"]))))
 
 
 def add_sanity(

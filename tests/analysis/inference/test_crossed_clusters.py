@@ -10,6 +10,7 @@ from scipy.stats import ttest_ind, zscore
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.inference.crossed_clusters import (
+    MOST_FREEDOM,
     NOTHING,
     ClusterSizes,
     Errors,
@@ -179,3 +180,13 @@ def test_shares_have_wilsons_interval(won, more):
     )
     expected = proportion_confint(won, n, method="wilson")
     assert (low, high) == pytest.approx(expected)
+
+
+def test_two_clusters_of_one_kind_count_no_more_than_crossed_ones():
+    """Eight estimates know the common factor, which is no knowledge of stories."""
+    story, _person, y = answers()
+    some = story < 2
+    y = y[some][:, None] + np.random.default_rng(1).normal(size=(some.sum(), 8))
+    adds = (y - y.mean(axis=0)) / len(y)
+    found = crossed_covariance(adds, np.arange(len(y)), [(story[some], 2)], rank=8)
+    assert found.of(np.eye(8)).freedom.max() <= MOST_FREEDOM

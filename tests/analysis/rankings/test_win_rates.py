@@ -172,3 +172,16 @@ def test_pair_is_read_from_its_baseline():
             assert row[f"{prefix}rate_a"] == pytest.approx(1 - other[f"{prefix}rate_a"])
         assert row["low"] == pytest.approx(1 - other["high"])
         assert row["p_adjusted"] == pytest.approx(other["p_adjusted"])
+
+
+@pytest.mark.parametrize("parts", [("stories",), BOTH])
+def test_answers_almost_without_weight_add_no_certainty(parts):
+    own = simulated(n_stories=6, raters=2, people=5).assign(weight=1.0)
+    more = simulated(n_stories=60, raters=2, people=5, seed=1).assign(weight=1e-9)
+    for name in ("story", "annotator"):
+        more[name] = "other " + more[name]
+    alone, both = (
+        frame(choices, parts=parts) for choices in (own, pd.concat([own, more]))
+    )
+    width = (both["high"] - both["low"]) / (alone["high"] - alone["low"])
+    assert width.between(0.99, 1.2).all()

@@ -26,13 +26,10 @@ def test_estimates_are_those_of_the_paper():
     """Tables 2 and 4, to two decimals."""
     labels = np.array([[int(x) for x in own] for own in PATIENTS.split()])
     item, column = np.indices(labels.shape).reshape(2, -1)
-    rows = pd.DataFrame({"dimension": "q", "story": item, "method": "m"})
-    rows = rows.assign(annotator=np.maximum(column - 2, 0), rating=labels.ravel())
-    found = pd.DataFrame(aggregation_rows(rows, 0.95)).set_index(["annotator", "label"])
-    shares = found.loc[""]
-    expected = [0.40, 0.42, 0.11, 0.07]
-    np.testing.assert_allclose(shares["dawid_skene"], expected, atol=0.005)
-    right = found.loc[["0", "2"], "sensitivity"]
+    person = np.maximum(column - 2, 0)
+    found = dawid_skene(LabelAnswers(item, person, labels.ravel() - 1, 4))
+    np.testing.assert_allclose(found.share, [0.40, 0.42, 0.11, 0.07], atol=0.005)
+    right = found.errors[[0, 2]].diagonal(axis1=1, axis2=2).ravel()
     np.testing.assert_allclose(
         right, [0.89, 0.88, 0.66, 0.44, 1, 0.79, 0.20, 0.33], atol=0.006
     )
@@ -110,9 +107,15 @@ def test_degenerate_answers_have_a_reason(table, reason):
     assert ("dawid_skene" in row) == (not reason)
 
 
-def test_questions_of_other_answers_are_left_out():
+def test_scales_of_many_steps_are_left_out():
     both = [ratings(binary() * 4, "scale"), ratings(binary() * 0, "none")]
     assert aggregation_rows(pd.concat(both), 0.95) == []
+
+
+def test_scales_of_three_steps_are_refused():
+    (row,) = aggregation_rows(ratings(three_labels()), 0.95)
+    assert row["reason"].startswith("its answers are steps of a scale, not labels")
+    assert not {"majority", "dawid_skene"} & set(row)
 
 
 def test_boxes_that_nobody_ticks_have_a_reason():
@@ -145,13 +148,17 @@ def test_shares_of_three_labels_are_those_of_crowd_kit(shared, task):
     """
     rows = pd.read_csv(shared / "data" / "imagenhub" / "ratings.csv")
     own = rows[(rows["task"] == task) & (rows["dimension"] == "SC")]
-    found = pd.DataFrame(aggregation_rows(own, None)).set_index(["annotator", "label"])
-    there = crowd_kit(own.assign(task=own["story"] + "|" + own["method"]))
-    shares, labels = found.loc[""]["dawid_skene"], [0.0, 0.5, 1.0]
-    np.testing.assert_allclose(shares, there.priors_.loc[labels], atol=5e-4)
+    own = own.assign(task=own["story"] + "|" + own["method"])
+    coded = [pd.factorize(own[name], sort=True) for name in ("task", "annotator")]
+    (item, _), (person, people) = coded
+    label = (own["rating"].to_numpy() * 2).astype(int)
+    found = dawid_skene(LabelAnswers(item, person, label, 3))
+    there, labels = crowd_kit(own), [0.0, 0.5, 1.0]
+    np.testing.assert_allclose(found.share, there.priors_.loc[labels], atol=5e-4)
     errors = there.errors_.xs("rater1", level="worker")
     right = [errors.loc[label, label] for label in labels]
-    np.testing.assert_allclose(found.loc["rater1"]["sensitivity"], right, atol=2e-3)
+    own_errors = found.errors[list(people).index("rater1")].diagonal()
+    np.testing.assert_allclose(own_errors, right, atol=2e-3)
 
 
 @pytest.mark.slow

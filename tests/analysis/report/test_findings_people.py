@@ -140,7 +140,6 @@ def test_alpha_without_marked_annotators_may_be_undefined():
 def test_shares_are_compared_when_annotators_errors_matter():
     alike = {
         "question": "pan",
-        "label": "",
         "majority": 0.4,
         "dawid_skene": 0.45,
         "n_differ": 3,

@@ -283,18 +283,14 @@ def test_equivalence_is_captioned_with_the_coverage_of_two_one_sided_tests():
     assert table.lines[0].name == "a − b"
 
 
-def test_tables_of_labels_name_each_label():
-    rows = pd.DataFrame({"label": ["", "1", "2", "", "1", "2"]})
-    rows["question"] = ["box", "kind", "kind", "all questions", "kind", "kind"]
-    rows["annotator"] = ["", "", "", *["Ann"] * 3]
+def test_tables_of_labels_leave_refused_questions_out():
+    rows = pd.DataFrame({"question": ["box", "scale", "all questions"]})
+    rows["annotator"], rows["majority"] = ["", "", "Ann"], [0.5, NAN, NAN]
     rows = rows.reindex(columns=COLUMNS["label_aggregation"], fill_value=0.5)
     found = result_tables({"label_aggregation": rows.assign(reason="")}, "95 %")
     labels, people = (table.lines for table in found)
-    assert [line.name for line in labels] == ["box", "kind: 1", "kind: 2"]
-    sections = ["all questions", "kind: 1", "kind: 2"]
-    assert [(line.section, line.name) for line in people] == [
-        (section, "Ann") for section in sections
-    ]
+    assert [line.name for line in labels] == ["box"]
+    assert [(line.section, line.name) for line in people] == [("all questions", "Ann")]
 
 
 def test_paragraph_says_which_people_and_ratings_were_left_out():
