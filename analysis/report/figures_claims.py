@@ -60,11 +60,12 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     shares = (rows[["predicted", "human"]].to_numpy(float) - low) / (high - low)
     names = [short(name, LONGEST_LABEL) for name in rows["method"]]
     order = np.argsort(-np.abs(rows["value"].to_numpy(float)), kind="stable")
-    labels = placed_labels(
-        shares, names, sorted(map(int, order), key=lambda i: not apart[i])
-    )
     bars = rows.assign(
         low=rows["human"] + rows["low"], high=rows["human"] + rows["high"]
+    )
+    bar_shares = (bars[["low", "high"]].to_numpy(float) - low) / (high - low)
+    labels = placed_labels(
+        shares, names, sorted(map(int, order), key=lambda i: not apart[i]), bar_shares
     )
     points: Trace = {
         "type": "scatter",
