@@ -33,19 +33,31 @@ Box = tuple[float, float, float, float]  # left, right, bottom, top
 
 
 def placed_labels(
-    points: Array, names: Sequence[str], order: Sequence[int]
+    points: Array,
+    names: Sequence[str],
+    order: Sequence[int],
+    bars: Array | None = None,
 ) -> list[tuple[str, str]]:
     """Return the name and its place for each point; names that do not fit are empty.
 
     Points are shares of the plot from the left and from below, shape (n, 2); those that
-    should have a name come first in `order`.
+    should have a name come first in `order`. `bars` are the horizontal ends of the
+    points' intervals, which names do not cross.
 
     >>> placed_labels(np.array([[0.5, 0.5], [0.6, 0.5]]), ["UNO", "Sora"], [0, 1])
     [('UNO', 'middle left'), ('Sora', 'middle right')]
+    >>> placed_labels(np.array([[0.5, 0.5]]), ["UNO"], [0], np.array([[0.3, 0.7]]))
+    [('UNO', 'top center')]
     """
     side = 2 * (MARK + CLEAR)
     marks = [_box(point, (0, 0), side, side) for point in points * PLOT]
     taken: list[Box] = []
+    if bars is not None:
+        levels = points[:, 1] * PLOT[1]
+        taken += [
+            (left, right, level - 1, level + 1)
+            for (left, right), level in zip(bars * PLOT[0], levels, strict=True)
+        ]
     labels = [("", "middle right")] * len(names)
     for i in order:
         others = [*taken, *(mark for j, mark in enumerate(marks) if j != i)]
@@ -63,13 +75,14 @@ def labelled_points(
     shares: Array,
     methods: Iterable[object],
     order: Sequence[int],
+    bars: Array | None = None,
 ) -> Trace:
     """Return methods as points of a scatter plot, with the names that fit.
 
-    `shares` and `order` are those of `placed_labels`.
+    `shares`, `order` and `bars` are those of `placed_labels`.
     """
     names = [short(name, LONGEST_LABEL) for name in methods]
-    labels = placed_labels(shares, names, order)
+    labels = placed_labels(shares, names, order, bars)
     return {
         "type": "scatter",
         "mode": "markers+text",

@@ -62,6 +62,10 @@ def titled(frame: pd.DataFrame, titles: Titles) -> pd.DataFrame:
         for column, own in names.items()
         if column in frame and own
     }
+    if {"over", "part"} <= set(frame):
+        is_question = frame["over"] == "questions"
+        titles_of_parts = frame["part"].map(lambda key: titles.questions.get(key, key))
+        shown["part"] = frame["part"].mask(is_question, titles_of_parts)
     return frame.assign(**shown)
 
 

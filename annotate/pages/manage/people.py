@@ -51,6 +51,7 @@ def _page(
         status,
         waiting=waiting,
         free=inviting.free_slots(study).count(),
+        links=min(waiting or 1, MOST_AT_ONCE),
         most_links=min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
         open_links=sum(link.is_open for link in study.join_links.all()),
         requests=len(visits.requests(study)),

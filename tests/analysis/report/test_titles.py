@@ -29,6 +29,11 @@ def test_titles_replace_keys_and_equal_ones_keep_the_key():
     pd.testing.assert_frame_equal(titled(frame, Titles()), frame)
 
 
+def test_titles_replace_keys_of_questions_among_the_parts_of_a_meta_analysis():
+    parts = pd.DataFrame({"over": ["questions", "studies"], "part": ["d", "d"]})
+    assert titled(parts, Titles({"d": "Depth"}))["part"].tolist() == ["Depth", "d"]
+
+
 def test_title_equal_to_another_key_keeps_its_key():
     frame = pd.DataFrame({"question": ["look", "Overall"], "metric": ["m", "m"]})
     titles = apart([frame], Titles({"look": "Overall"}))

@@ -1,6 +1,7 @@
 """Invitations by list and by link, caps, and the annotators' page."""
 
 import csv
+import re
 from io import StringIO
 
 import pytest
@@ -296,11 +297,16 @@ def people_page(study) -> str:
     return alice(study).get(address).content.decode()
 
 
+def test_page_offers_links_for_all_planned_people():
+    page = people_page(planned_study(annotators=2))
+    assert re.findall(r'name="count"[^>]* value="(\d+)"', page) == ["2"]
+    assert page.count("Create links") == 1
+
+
 def test_open_enrolment_offers_links_for_free_slots():
     study = planned_study(assignment="open")
     page = people_page(study)
     assert "Create links" in page
-    assert "planned)" not in page
     assert "0 people planned" not in page
     address = reverse("annotator-invite", args=[study.slug])
     alice(study).post(address, {"new": "1", "count": "3"})
