@@ -384,7 +384,7 @@ def test_means_over_raters_are_not_counted_as_one_annotator():
     ratings, _, scores = study()
     keys = ["story", "method", "dimension"]
     means = ratings.groupby(keys)["rating"].mean().reset_index()
-    found = run(means.assign(annotator="mean"), None, scores)
+    found = run(means.assign(annotator="mean"), None, scores, LEAST)
     table = found.tables["method_means"]
     assert table[["n_ratings", "n_annotators"]].isna().all(axis=None)
     assert (table["n_stories"] == 6).all()
@@ -394,8 +394,7 @@ def test_means_over_raters_are_not_counted_as_one_annotator():
 def test_metric_without_a_coefficient_is_named():
     ratings, _, scores = study()
     flat = scores[scores["metric"] == "cids"].assign(metric="flat", score=1.0)
-    options = AlignOptions(resamples=0)
-    notes = run(ratings, None, pd.concat([scores, flat]), options).notes
+    notes = run(ratings, None, pd.concat([scores, flat]), LEAST).notes
     assert (
         "aesthetics, identity: metric flat has no coefficient (the metric's scores are "
         "all the same)." in notes
