@@ -8,7 +8,6 @@ import pytest
 
 import analysis
 from analysis.notebook.calls import OPTIONS
-from tests.analysis.commands.test_alignment import study
 
 BESIDE = "{'django', 'celery', 'annotate', 'evalcore'}"
 EVERY_MODULE = f"""
@@ -70,10 +69,3 @@ def test_every_name_is_documented(name):
 def test_every_option_is_documented():
     told = inspect.getdoc(analysis.align)
     assert [name for name in sorted(OPTIONS) if name not in told] == []
-
-
-@pytest.mark.slow
-def test_notebook_aligns_data_frames():
-    ratings, _choices, scores = study()
-    found = analysis.align(ratings=ratings, scores=scores, resamples=0)
-    assert set(found["correlations"]["metric"]) == set(scores["metric"])

@@ -66,7 +66,8 @@ def check_told(done: subprocess.CompletedProcess, *words: str) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("table", ["annotate_slot", *slow("axes_accesslog")])
+@pytest.mark.slow  # test_making verifies a damaged copy in the tests' process
+@pytest.mark.parametrize("table", ["annotate_slot", "axes_accesslog"])
 def test_verify_names_the_file_when_a_page_is_damaged(database, table):
     overwrite(database, root_page(database, table), bytes(PAGE))
     done = manage(database.parent, "verify")

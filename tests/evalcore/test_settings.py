@@ -51,6 +51,7 @@ def test_bad_setting_stops_the_start_with_one_sentence(tmp_path, name, value, se
     assert sentence in done.stderr
 
 
+@pytest.mark.slow  # test_schema asks for the same in the tests' process
 def test_database_that_is_not_prepared_is_explained(tmp_path):
     done = manage(tmp_path, "coverage", "pilot")
     assert done.returncode == 1

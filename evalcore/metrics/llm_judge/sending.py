@@ -72,7 +72,8 @@ class Sender:
             cause = error.__cause__
             unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
             raise NoResponseError(self._words(cause), sent=not unsent) from error
-        return reply.http_response
+        response: httpx2.Response = reply.http_response
+        return response
 
     def _words(self, error: BaseException | None) -> str:
         if isinstance(error, httpx2.ConnectTimeout):

@@ -20,6 +20,7 @@ from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from analysis.results import Groups
+from tests.cases import slow
 
 KEYS = ("dimension", "story", "method", "annotator")
 ALL = (*COEFFICIENTS, "kendall_c")
@@ -143,7 +144,7 @@ def test_interval_and_test_are_of_one_variance(level, parts):
         assert found.drawn == "+".join(parts)
 
 
-@pytest.mark.parametrize("n_methods", [4, 5, 9, 10])
+@pytest.mark.parametrize("n_methods", [4, 5, *slow(9), 10])
 def test_few_method_means_have_an_exact_test_and_an_interval_that_follows(n_methods):
     """Scipy's exact p-value of the same order of means; of four it is .083 or more."""
     grid = small(n_stories=8, n_methods=n_methods)

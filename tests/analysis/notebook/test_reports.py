@@ -66,6 +66,8 @@ def test_html_runs_nothing_and_loads_nothing():
     report = analysis.align(
         ratings=RATINGS.replace({"dimension": {"identity": "<i>who</i>"}}),
         scores=SCORES.replace({"metric": rude}),
+        levels=("story",),
+        coefficients=("kendall",),
         resamples=0,
     )
     html = report._repr_html_()

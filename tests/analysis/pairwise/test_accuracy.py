@@ -65,34 +65,6 @@ def test_independent_values(shared, name):
     assert compared == {"dsg": 63, "tifa": 15}[name]
 
 
-def example():
-    """Two stories, three methods: C = 3, D = 1, Tm = 1, Th = 1, none in both."""
-    human = {"s1": [1, 2, 3], "s2": [1, 1, 2]}
-    score = {"s1": [1, 2, 2], "s2": [1, 3, 2]}
-    ratings, scores = [], []
-    for story, method in itertools.product(human, range(3)):
-        ratings.append((story, f"m{method}", "d", "Ann", human[story][method]))
-        scores.append((story, f"m{method}", "x", float(score[story][method])))
-    return (
-        pd.DataFrame(ratings, columns=["story", "method", *RATING_KEYS[::3], "rating"]),
-        pd.DataFrame(scores, columns=["story", "method", "metric", "score"]),
-    )
-
-
-def test_ties_of_people_are_dropped_and_ties_of_the_metric_counted():
-    found = measure(rating_pairs(grid_of(*example())))
-    row = found["x"]
-    assert row.n_pairs == 5
-    assert row.strict.value == pytest.approx(3 / 5)
-    assert row.half.value == pytest.approx(3.5 / 5)
-    assert row.tie_rate == pytest.approx(1 / 5)
-    assert row.acc_eq.value == pytest.approx(3 / 6)
-    constant = found["constant"]
-    assert (constant.strict.value, constant.half.value) == (0.0, 0.5)
-    assert constant.tie_rate == 1.0
-    assert constant.acc_eq.value == pytest.approx(1 / 6)
-
-
 def sampled(human, score):
     """Four stories of three methods."""
     keys = list(itertools.product((f"s{i}" for i in range(4)), "abc"))

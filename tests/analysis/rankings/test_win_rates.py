@@ -54,37 +54,6 @@ def frame(choices, **options):
     return pd.DataFrame(win_rates(choices, **options)).set_index(keys)
 
 
-def test_wins_are_counted_by_votes_and_by_majority():
-    table = win_rates(
-        pd.concat(
-            [
-                rows_of(["a", "a", "b"], "s1"),
-                rows_of(["a", "b", "tie"], "s2"),
-                rows_of(["both_bad", "both_bad", "b"], "s3"),
-                rows_of(["tie", "tie", "b"], "s4"),
-            ]
-        ),
-        parts=(),
-    )
-    (row,) = table
-    counts = {
-        "method_a": "x",
-        "method_b": "y",
-        "wins_a": 3,
-        "ties": 3,
-        "wins_b": 4,
-        "majority_wins_a": 1,
-        "majority_ties": 3,
-        "majority_wins_b": 0,
-        "n_stories": 4,
-    }
-    assert {name: row[name] for name in counts} == counts
-    # Answers "both bad" are no votes.
-    assert row["rate_a"] == pytest.approx((3 + 1.5) / 10)
-    assert row["majority_rate_a"] == pytest.approx((1 + 1.5) / 4)
-    assert np.isnan([row["low"], row["p_value"], row["majority_low"]]).all()
-
-
 def test_all_wins_and_all_ties_have_intervals_with_a_width():
     pairs = [
         independent(40, 1.0),

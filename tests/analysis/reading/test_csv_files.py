@@ -102,9 +102,10 @@ def separated(text, mark):
     return out.getvalue()
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    ("mark", "suffix"), [(",", ".tsv"), (";", ".csv"), ("\t", ".txt"), (",", ".CSV")]
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".txt", ".CSV"])
 def test_separator_and_encoding_are_found(tmp_path, mark, encoding, suffix):
     path = tmp_path / f"r{suffix}"
     path.write_text(separated(ROWS, mark), encoding=encoding, newline="")

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reliability.agreement import (
-    CHOICE_STATISTICS,
     RATING_STATISTICS,
     STATISTICS,
     agreement,
 )
-from analysis.reliability.chance_corrected import alpha, alpha_value
-from analysis.reliability.matrices import choice_reliability, rating_reliability
+from analysis.reliability.chance_corrected import alpha_value
+from analysis.reliability.matrices import rating_reliability
 
 KEYS = ["story", "method", "shot", "annotator"]
 
@@ -206,22 +205,3 @@ def test_undefined_is_empty_with_a_reason(matrix, name, reason):
     assert np.isnan(row.value)
     assert np.isnan(row.low)
     assert row.reason == reason
-
-
-def choices(answers):
-    rows = [
-        {"story": f"s{u}", "annotator": f"r{a}", "choice": answer}
-        for u, unit in enumerate(answers)
-        for a, answer in enumerate(unit)
-    ]
-    return pd.DataFrame(rows).assign(method_a="x", method_b="y", criterion="q")
-
-
-def test_choices_count_majorities_and_kappa():
-    data = choice_reliability(choices([["a", "a", "b"], ["a", "a", "a"]]))
-    found = table(data, CHOICE_STATISTICS)
-    assert found["majority_share"].estimate.value == pytest.approx(5 / 6)
-    # Fleiss: pa = (1/3 + 1)/2 = 2/3, pe = (5/6)^2 + (1/6)^2 = 26/36.
-    kappa = (2 / 3 - 26 / 36) / (10 / 36)
-    assert found["fleiss_kappa"].estimate.value == pytest.approx(kappa)
-    assert alpha(data, np.ones((1, 2)), "nominal")[0] == pytest.approx(0.0, abs=1e-9)

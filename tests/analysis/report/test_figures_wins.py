@@ -1,6 +1,5 @@
 """Bars of wins: parts, names and intervals."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -83,16 +82,3 @@ def test_single_votes_have_one_bar():
     assert parts["A"]["x"] == [50.0, 50.0]
     assert len(interval["x"]) == 2
     assert "majority" not in figure.caption
-
-
-def test_matrix_has_both_sides_of_a_pair():
-    names = "ABCDEFGH"
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    (figure,) = wins(rates(pairs=pairs, wins_a=70, ties=10, wins_b=20))
-    cells = np.array(figure.panels[0].data[0]["z"], float)
-    known = np.isfinite(cells)
-    assert known.sum() == 56
-    assert set(np.round(cells[known], 2)) in ({0.75, 0.25}, {75, 25})
-    np.testing.assert_allclose(
-        (cells + cells.T)[known], cells[known].max() + cells[known].min()
-    )

@@ -58,13 +58,6 @@ def test_question_with_markup_in_its_name_is_text():
     assert "look" in heading
 
 
-def test_bars_of_alternating_rows_are_grouped_by_question():
-    mixed = split(questions=("look", "plot"), pairs=[("A", "B")])
-    (figure,) = group_wins(mixed)
-    texts = figure.panels[0].layout["yaxis"]["ticktext"]
-    assert texts == [*TASKS, *TASKS]
-
-
 def test_tags_have_separate_figures():
     found = group_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
     assert [figure.key for figure in found] == ["strata-wins", "strata-wins-2"]

@@ -22,7 +22,7 @@ from evalcore.serving.workers import Heartbeat
 from tests.factories import make_study
 from tests.people import alice, answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 FORM = {"table": "", "layout": "long", "format": "csv", "view": MAIN}
 
@@ -49,6 +49,7 @@ def content(reply) -> bytes:
     return b"".join(reply.streaming_content)
 
 
+@pytest.mark.postgresql
 def test_export_is_asked_for_written_and_downloaded(study, monkeypatch):
     monkeypatch.setattr("annotate.pages.exports.wake_exports", lambda: None)
     client = rob(study)
@@ -68,6 +69,7 @@ def test_export_is_asked_for_written_and_downloaded(study, monkeypatch):
         }
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("pictures", [True, False])
 def test_bundle_is_asked_for_written_and_opened(study, pictures, monkeypatch):
     monkeypatch.setattr("annotate.pages.exports.wake_exports", lambda: None)
@@ -141,6 +143,7 @@ def test_account_has_few_unfinished_exports(study):
     assert Export.objects.count() == 3
 
 
+@pytest.mark.postgresql
 def test_export_of_lost_worker_is_written_again(study, monkeypatch):
     woken = []
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ from tests.annotate.studies.test_extending import planned_study
 from tests.cases import slow
 from tests.people import alice, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.factories import make_study
 from tests.people import alice, rob
 from tests.working import form, save
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 def address(link, **query):
@@ -58,6 +58,7 @@ def test_joining_takes_free_slots_without_planned_places():
     assert joining.join(link).name == "A03"
 
 
+@pytest.mark.postgresql
 def test_platform_id_leads_back_to_same_annotator():
     study = planned_study()
     link = joining.make_link(study, most=1)
@@ -96,6 +97,7 @@ def test_id_alone_is_refused_on_another_device(client):
     assert study.annotators.filter(state="planned").count() == 2
 
 
+@pytest.mark.postgresql
 def test_double_click_without_id_joins_once(monkeypatch):
     study = planned_study()
     link = joining.make_link(study, most=3)
@@ -139,6 +141,7 @@ def test_form_signed_with_server_key_is_refused(settings):
     assert Invitation.objects.get().token not in forged.content.decode()
 
 
+@pytest.mark.postgresql
 def test_concurrent_request_is_not_the_joining_person(monkeypatch):
     study = planned_study()
     own = address(joining.make_link(study, most=3), rater="5f3a")
@@ -230,6 +233,7 @@ def test_join_page_asks_for_language_without_one_in_link(client):
     )
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_last_place_goes_to_one_of_many():
     study = planned_study()
@@ -251,6 +255,7 @@ def test_last_place_goes_to_one_of_many():
     assert study.annotators.filter(state="invited").count() == 1
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_clicks_of_one_person_join_once():
     study = planned_study(assignment="open")

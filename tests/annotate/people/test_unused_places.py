@@ -15,7 +15,7 @@ from annotate.personal_data import erasing
 from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 FULL = "Enough people are already taking part"
 LATER = "please try again in half an hour"
 
@@ -81,6 +81,7 @@ def test_place_is_kept_by_a_person_who_has_begun(study):
     assert person.state == "active"
 
 
+@pytest.mark.postgresql
 def test_place_is_kept_by_a_person_who_begins_while_another_asks(study, monkeypatch):
     """The state read before waiting for the lock is outdated."""
     link = joining.make_link(study, most=2)
@@ -107,6 +108,7 @@ def test_place_is_kept_while_a_person_reads_the_consent_text(study):
     assert Annotator.objects.filter(study=study, state="revoked").count() == 0
 
 
+@pytest.mark.postgresql
 @pytest.mark.slow
 def test_address_gets_forty_places_a_day(study):
     """Attack: a program takes every place that becomes free."""
@@ -122,6 +124,7 @@ def test_address_gets_forty_places_a_day(study):
     assert ask(link).status_code == 302
 
 
+@pytest.mark.postgresql
 def test_twenty_students_join_at_once_behind_one_address(study):
     link = joining.make_link(study, most=20)
     answers = [ask(link) for _number in range(20)]

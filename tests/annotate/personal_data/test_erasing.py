@@ -22,7 +22,7 @@ from tests.factories import make_benchmark
 from tests.people import alice, eve, rob
 from tests.working import LIKERT, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 def told(person: Annotator) -> list[str]:
@@ -31,6 +31,7 @@ def told(person: Annotator) -> list[str]:
     return [w.casefold() for w in (ADA, NOTE, link, person.completion_code)]
 
 
+@pytest.mark.postgresql
 def test_erasure_leaves_no_personal_data_in_any_table():
     ada = known_person()
     secrets = told(ada)
@@ -82,6 +83,7 @@ def test_comments_can_be_erased_later():
     assert WORDS.casefold() not in whole_database()
 
 
+@pytest.mark.postgresql
 def test_erasure_replaces_names_in_reasons():
     ada = known_person()
     erasing.erase(ada)
@@ -161,6 +163,7 @@ def test_erase_requires_an_invited_annotator():
         erasing.erase(study.annotators.get())
 
 
+@pytest.mark.postgresql
 def test_verify_reports_remaining_personal_data():
     ada = known_person()
     erasing.erase(ada)

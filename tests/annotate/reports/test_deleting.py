@@ -12,7 +12,7 @@ from evalcore.models import BenchmarkMember, Frame
 from tests.annotate.studies.test_extending import planned_study, work
 from tests.people import alice, answer_everything, log_in, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -69,6 +69,7 @@ def test_running_study_is_neither_archived_nor_deleted(study, owner):
     assert Study.objects.get().archived_at is None
 
 
+@pytest.mark.postgresql
 def test_deletion_takes_everything_of_the_study_alone(
     study, owner, caplog, django_capture_on_commit_callbacks
 ):
@@ -115,6 +116,7 @@ def test_only_an_owner_deletes(study):
     assert Study.objects.count() == 1
 
 
+@pytest.mark.postgresql
 def test_large_study_is_deleted_by_a_worker_which_goes_on_after_a_failure(
     study, owner, monkeypatch
 ):

@@ -16,7 +16,7 @@ from tests.annotate.reports.test_report_form import ASKED, METRICS
 from tests.factories import make_study
 from tests.people import alice, answer_everything, log_in, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 FEW = {"resamples": 10}
 
@@ -69,6 +69,7 @@ def test_cancelled_and_finished_reports_do_not_count(study):
     assert building.ask(study, user).state == "queued"
 
 
+@pytest.mark.postgresql
 def test_accounts_take_turns(study):
     """Eve asked for three reports before Rob and Alice asked for one each."""
     eves = [ask(study, "eve").pk for _ in range(3)]
@@ -85,6 +86,7 @@ def test_accounts_take_turns(study):
     assert building.waiting_reports() == [alices, *eves[1:], again]
 
 
+@pytest.mark.postgresql
 @pytest.mark.slow
 def test_worker_builds_one_report_and_queues_the_next(study, monkeypatch):
     answer_everything(study)

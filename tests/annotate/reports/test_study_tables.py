@@ -26,9 +26,10 @@ from tests import answering
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import alice, answer_everything
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.postgresql
 def test_answers_frame_has_every_rating():
     study = make_study()
     answer_everything(study, 3)
@@ -126,6 +127,7 @@ def test_versions_of_a_metric_are_separate():
     assert list(frame.groupby("metric_version")["score"].max()) == [0.1, 1.0]
 
 
+@pytest.mark.postgresql
 @pytest.mark.slow
 def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_path):
     """Version 2 covers one story only."""
@@ -178,6 +180,7 @@ def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_pa
     assert table == (tmp_path / "database/tables/correlations.csv").read_bytes()
 
 
+@pytest.mark.postgresql
 def test_scores_of_any_size_survive_the_database(tmp_path):
     study = make_study(benchmark=make_benchmark(stories=3))
     sizes = ("1e-318", "4.9406564584124654e-324", "-2.5e-310", "1e300", "1e-170")
@@ -201,6 +204,7 @@ def downloaded(study, name, path):
     return sorted(tuple((k, row[k]) for k in row if k != "slot") for row in rows)
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("kind", "name", "values"),
     [("likert", "ratings", range(5)), ("choice", "choices", ("a", "b", "tie"))],
@@ -239,6 +243,7 @@ def test_export_is_complete(tmp_path):
     }
 
 
+@pytest.mark.postgresql
 @pytest.mark.slow
 @pytest.mark.shared
 def test_database_and_files_give_byte_identical_tables(shared, tmp_path):

@@ -15,7 +15,7 @@ from tests import answering
 from tests.factories import make_study
 from tests.working import LIKERT, join, make_planned, save
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 TRAINING = """
 training:

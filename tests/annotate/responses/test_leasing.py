@@ -16,7 +16,7 @@ from tests import answering
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import save
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -80,6 +80,7 @@ def test_heartbeat_and_answer_renew_a_lease(study, people, clock):
     assert told(slot) == ["slot taken"]
 
 
+@pytest.mark.postgresql
 def test_heartbeat_takes_an_expired_planned_slot_again(planned, clock):
     person = planned.annotators.first()
     slot = take(person)
@@ -101,6 +102,7 @@ def test_heartbeat_of_another_annotator_changes_nothing(study, people):
     assert fresh(slot).lease_until == until
 
 
+@pytest.mark.postgresql
 def test_two_tabs_get_the_same_slot(study, people):
     assert take(people[0]) == take(people[0])
     assert Slot.objects.filter(annotator=people[0]).count() == 1
@@ -148,6 +150,7 @@ def test_late_answer_to_a_free_slot_is_accepted(study, people, clock):
     assert problems(study) == []
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("how_far", ["taken", "submitted", "excluded"])
 def test_late_answer_to_a_reassigned_slot_is_surplus(study, people, clock, how_far):
     slot = take(people[0])
@@ -215,6 +218,7 @@ def test_late_answer_of_stopped_annotator_is_refused(
 # Skipping -----------------------------------------------------------------------------
 
 
+@pytest.mark.postgresql
 def test_skipped_slot_goes_to_another_annotator(study, people):
     slot = take(people[0])
     giving_back.skip(slot, people[0], reason="unclear", comment="blurred")

@@ -20,7 +20,7 @@ from tests import answering
 from tests.factories import make_study
 from tests.working import join
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -64,6 +64,7 @@ def submit(slot, annotator):
     return answering.submit(slot=slot, annotator=annotator, seconds=12)
 
 
+@pytest.mark.postgresql
 def test_repeated_answer_is_one_row(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 2)
@@ -108,6 +109,7 @@ def test_late_answer_does_not_undo_taking_back(slot, ann):
     assert Rating.objects.get(is_current=True).value == 2
 
 
+@pytest.mark.postgresql
 def test_changed_answer_is_a_new_revision(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 4)
@@ -131,6 +133,7 @@ def test_rating_off_the_scale_is_refused(slot, ann, value):
     assert not Rating.objects.exists()
 
 
+@pytest.mark.postgresql
 def test_database_refuses_a_rating_outside_its_scale(slot, ann):
     question = slot.study.questions.first()
     with pytest.raises(IntegrityError, match="rating_in_scale"), transaction.atomic():
@@ -205,6 +208,7 @@ def test_answer_after_expiry_takes_the_slot_again(slot, ann):
     assert slot.state == Slot.State.LEASED
 
 
+@pytest.mark.postgresql
 def test_draft_is_hidden_from_the_next_annotator(slot, ann, study):
     answer(slot, ann, 2)
     giving_back.free_unfinished(ann)
@@ -214,6 +218,7 @@ def test_draft_is_hidden_from_the_next_annotator(slot, ann, study):
     assert not taken.ratings.exists()
 
 
+@pytest.mark.postgresql
 def test_annotator_gets_a_unit_once(slot, ann, study):
     free = Slot.objects.create(study=study, unit=slot.unit, ordinal=9)
     assert free not in choosing.free_slots(ann)
@@ -224,6 +229,7 @@ def test_annotator_gets_a_unit_once(slot, ann, study):
 # Bulk -----------------------------------------------------------------------------
 
 
+@pytest.mark.postgresql
 def test_judgements_are_stored_in_bulk(study, ann, django_assert_max_num_queries):
     questions = list(study.questions.all())
     judged = [
@@ -236,6 +242,7 @@ def test_judgements_are_stored_in_bulk(study, ann, django_assert_max_num_queries
     assert Rating.objects.filter(value=4).count() == 2 * len(judged)
 
 
+@pytest.mark.postgresql
 def test_judgement_outside_the_scale_stores_nothing(study, ann):
     question = study.questions.first()
     slots = list(ann.slots.all()[:2])
@@ -340,6 +347,7 @@ def test_second_submission_changes_nothing_in_the_next_session(study, ann):
         answer(first, ann, 2, "press-2")
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize(("times", "kept"), [(1, [2, 3]), (99, [1])])
 def test_duplicate_revision_does_not_lose_other_answers(
     client, monkeypatch, slot, ann, times, kept

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.cases import slow
-
 ROOT = Path(__file__).resolve().parents[3]
 FULL = 2
 # What a worker of Celery is: its application, set up as `celery worker` does it, and a
@@ -56,12 +54,10 @@ def test_sqlite_syncs_every_transaction_to_disk(sqlite):
     assert asked("fullfsync") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
-@pytest.mark.parametrize("named", [False, *slow(True)])
-@pytest.mark.parametrize(
-    "command",
-    [pytest.param(WORKER, id="worker", marks=pytest.mark.slow), COMMAND],
-)
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("command", [pytest.param(WORKER, id="worker"), COMMAND])
 def test_every_process_uses_the_same_sync_settings(tmp_path, command, named):
     url = f"sqlite:///{tmp_path}/own.sqlite3" if named else ""
     done = subprocess.run(

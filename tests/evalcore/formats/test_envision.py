@@ -9,6 +9,7 @@ from analysis.problems import InputError
 from evalcore.importing.outputs import import_outputs
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Output, Story
+from tests.cases import slow
 from tests.factories import picture_bytes
 
 pytestmark = pytest.mark.django_db
@@ -189,7 +190,9 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
-@pytest.mark.parametrize("domains", [("biology", "physics"), ("bio", "phy")])
+@pytest.mark.parametrize(
+    "domains", [*slow(("biology", "physics")), ("bio", "phy")], ids=str
+)
 def test_folder_layouts_are_recognised(tmp_path, benchmark, layout, domains):
     names = [
         layout.format(domain=domain, i=i, s=s)

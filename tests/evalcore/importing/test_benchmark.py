@@ -17,7 +17,7 @@ from evalcore.models import (
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, picture_bytes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+pytestmark = pytest.mark.django_db
 
 
 def both(text):
@@ -59,6 +59,7 @@ def write(root, key="01", bom=False, **changes):
     return folder
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("base", ["", "ViStory", "ViStoryBench"])
 @pytest.mark.parametrize("bom", [False, True])
 def test_data_set_is_imported(tmp_path, base, bom):
@@ -78,6 +79,7 @@ def test_data_set_is_imported(tmp_path, base, bom):
     assert row.story.tags == {"genre": "fairy tale"}
 
 
+@pytest.mark.postgresql
 def test_second_run_changes_nothing(tmp_path):
     write(tmp_path)
     import_benchmark(tmp_path, slug="v")
@@ -85,6 +87,7 @@ def test_second_run_changes_nothing(tmp_path):
     assert CharacterImage.objects.count() == 2
 
 
+@pytest.mark.postgresql
 def test_problems_are_reported_with_lines_and_nothing_is_stored(tmp_path):
     write(tmp_path, "01")
     (tmp_path / "02").mkdir()

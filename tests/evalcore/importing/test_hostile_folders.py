@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -67,10 +68,14 @@ def whole(tmp_path, request):
 
 
 def copies(whole: Path):
-    """Yield a copy of the folder for each file, and that file's place in it."""
+    """Yield a copy of the folder for each file, and that file's place in it.
+
+    Of files that differ only in their numbers one is taken.
+    """
     files = sorted(path for path in whole.rglob("*") if path.is_file())
     assert files
-    for number, file in enumerate(files):
+    kinds = {re.sub(r"\d+", "", str(file.relative_to(whole))): file for file in files}
+    for number, file in enumerate(kinds.values()):
         folder = whole.with_name(f"copy-{number}")
         shutil.copytree(whole, folder)
         yield folder, folder / file.relative_to(whole)

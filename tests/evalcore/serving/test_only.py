@@ -37,10 +37,10 @@ def told_to_end(process: subprocess.Popen) -> int:
 
 
 @pytest.fixture
-def prepared(django_db_setup, migrated_file, tmp_path):
+def prepared(django_db_setup, migrated_copy, tmp_path):
     """A data folder whose database is migrated, as far as one is kept."""
-    if migrated_file is not None and migrated_file.exists():
-        migrated.copy(migrated_file, tmp_path / "plumbline.sqlite3")
+    if isinstance(migrated_copy, migrated.File):
+        migrated.copy(migrated_copy.path, tmp_path / "plumbline.sqlite3")
 
 
 @pytest.mark.slow

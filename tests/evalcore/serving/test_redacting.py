@@ -19,7 +19,6 @@ from django.views.debug import get_exception_reporter_class
 
 from evalcore.serving.log import RedactedLine, redact
 from evalcore.serving.supervisor import web_command
-from tests.cases import slow
 from tests.factories import make_study
 from tests.serving import answers, free_port
 
@@ -77,7 +76,7 @@ def secret_addresses(secret: str) -> dict[str, str]:
     return found
 
 
-@pytest.fixture(params=["line", *slow("json")])
+@pytest.fixture(params=["line", "json"])
 def server(request, tmp_path, transactional_db, settings):
     """gunicorn as `make run` starts it, with its access log, and all that it wrote."""
     settings.LOG_FORMAT = request.param
@@ -142,6 +141,13 @@ def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
     return int(reply.split(b" ", 2)[1])
 
 
+def test_every_address_with_a_secret_is_redacted():
+    addresses = secret_addresses(LINK).values()
+    assert len(addresses) > 20
+    assert [one for one in addresses if LINK in redact(f"GET {one} HTTP/1.1")] == []
+
+
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_logs_contain_no_secrets_of_requests(server):
     """Attack: a reader of the logs opens the links in them."""
