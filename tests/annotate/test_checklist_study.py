@@ -156,6 +156,7 @@ def test_repeats_are_compared_by_ticks(study):
 # The manager's pages
 
 
+@pytest.mark.slow
 def test_agreement_is_shown_by_category(study):
     for slot in study.slots.select_related("annotator"):
         keys = ["pan|text", "people|text"] if slot.unit_id % 2 else ["people|video"]

@@ -96,6 +96,7 @@ def test_adaptive_study_runs_to_its_end():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_stop_requires_a_separated_leaderboard(study, monkeypatch):
     """With few people and stories the stopping rule alone is not enough."""
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)

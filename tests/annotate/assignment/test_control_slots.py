@@ -79,7 +79,7 @@ def has_no_doubles(person):
 # Positions ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("assignment", ["", OPEN])
+@pytest.mark.parametrize("assignment", ["", *slow(OPEN)])
 def test_sessions_after_the_first_have_a_repeat(woods, assignment):
     plan = {} if assignment else {"annotators": 2}
     study = make_planned(
@@ -97,7 +97,8 @@ def test_sessions_after_the_first_have_a_repeat(woods, assignment):
     assert problems(study) == []
 
 
-@pytest.mark.parametrize("assignment", ["planned", *slow("open")])
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_checks_are_shown_at_their_positions(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
     plan = {"annotators": 8} if assignment == "planned" else {}
@@ -163,6 +164,7 @@ def test_repeated_pairs_have_swapped_sides(woods):
         assert slot.a_is_left != slot.repeat_of.a_is_left
 
 
+@pytest.mark.slow
 def test_gold_pairs_balance_a_persons_sides(woods):
     study = make_planned(
         PAIRWISE + PAIRWISE_GOLD,
@@ -181,6 +183,7 @@ def test_gold_pairs_balance_a_persons_sides(woods):
     assert shown == {(True, False), (False, True)}
 
 
+@pytest.mark.slow
 def test_pairwise_degraded_copy_is_beside_its_original(woods):
     study = make_planned(PAIRWISE + TWINS, benchmark=woods, annotators=2, redundancy=2)
     units = study.units.filter(purpose="twin").select_related("output_a", "output_b")
@@ -195,6 +198,7 @@ def test_pairwise_degraded_copy_is_beside_its_original(woods):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_gold_units_exclude_the_annotators_outputs(woods):
     """Older studies can have gold among their units; the annotator's are excluded."""
     study = make_planned(
@@ -317,6 +321,7 @@ def test_checks_do_not_count_as_answers(woods):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_skipped_check_is_not_repeated(woods):
     gold = "".join(GOLD.splitlines(keepends=True)[:7])
     study = make_planned(

@@ -92,6 +92,7 @@ def shares_are_even(assignments, units, groups):
             assert len(own) == group.annotators
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 5),
     st.integers(1, 8),
@@ -119,7 +120,9 @@ def test_shared_units_connect_annotators_when_possible(
 
 
 @pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
-@pytest.mark.parametrize("units", [likert(26, 20), likert(5, 12), pairwise(5, 12)])
+@pytest.mark.parametrize(
+    "units", [likert(5, 12), *slow(likert(26, 20), pairwise(5, 12))]
+)
 def test_methods_have_balanced_positions(units, seed):
     balance = plan(
         units, annotators=20, redundancy=10, session_size=7, seed=seed

@@ -79,6 +79,7 @@ def slots_of(study, name):
 # Signals
 
 
+@pytest.mark.slow
 def test_rating_of_one_is_not_a_tick():
     """The other annotator's ratings of 1 have no shot."""
     study = mixed(QUESTIONS + "rules: default\n")
@@ -263,6 +264,7 @@ def test_slot_page_has_ratings_and_ticks():
     assert "No answer yet." not in text
 
 
+@pytest.mark.slow
 def test_agreement_rows_name_their_alpha():
     study = mixed()
     for nth, name in enumerate(("A01", "A02")):

@@ -253,6 +253,7 @@ def test_exported_text_has_no_formulas(client, tmp_path):
     assert (row["question"], row["slot"]) == ("why", slot.code)
 
 
+@pytest.mark.slow
 def test_statistics_checks_and_reports_ignore_text(written, tmp_path):
     person = written.annotators.get()
     assert monitoring.signals_of(person)["flat"].n == 0

@@ -62,8 +62,8 @@ ONES_OWN = {
 # These words in an address name a row of a study, a benchmark or an annotator.
 OF_ANOTHER = {"pk", "code", "run"}
 OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
-# Nobody else comes nearer to what is not theirs.
-OUTSIDERS = OTHERS | {"nobody", "researcher", "revoked link"}
+# These come nearest to what is not theirs.
+OUTSIDERS = {"other lab's manager", "researcher", "other annotator's link"}
 
 
 @pytest.mark.django_db

@@ -138,7 +138,7 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", ["likert", *slow("choice")])
-@pytest.mark.parametrize("name", ["study-detail", "annotator-list"])
+@pytest.mark.parametrize("name", ["study-detail", *slow("annotator-list")])
 def test_numbers_link_to_exactly_their_slots(kind, name):
     study = make_study(kind=kind)
     with_surplus(study)
@@ -247,15 +247,16 @@ def test_nul_character_is_a_bad_request(study):
     assert client.post(url, {"reason": "asleep"}).status_code == 302
 
 
-@pytest.mark.parametrize("number", ["9" * 5000, "٣", "99999", "-1", "1a"])
-def test_picture_address_accepts_small_ascii_numbers_only(study, number):
+def test_picture_address_accepts_small_ascii_numbers_only(study, subtests):
     slot = join(study, "A01").slots.first()
     base = f"/rate/{slot.annotator.invitation.token}/story/{slot.code}"
     client = Client()
     assert client.get(f"{base}/only/1/thumb/").status_code == 200
-    assert client.get(f"{base}/only/{number}/thumb/").status_code == 404
-    assert client.get(f"{base}/character/{number}/1/thumb/").status_code == 404
-    assert client.get(f"{base}/character/0/{number}/thumb/").status_code == 404
+    for number in ["9" * 5000, "٣", "99999", "-1", "1a"]:
+        with subtests.test(number[:9]):
+            assert client.get(f"{base}/only/{number}/thumb/").status_code == 404
+            assert client.get(f"{base}/character/{number}/1/thumb/").status_code == 404
+            assert client.get(f"{base}/character/0/{number}/thumb/").status_code == 404
 
 
 def test_links_and_codes_share_a_table(study):

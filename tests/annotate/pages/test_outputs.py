@@ -142,6 +142,7 @@ def test_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     assert after.means == before.means
 
 
+@pytest.mark.slow
 def test_output_page_shows_won_comparisons():
     """A01 chooses a, A02 b, A03 neither; 1.5 of 3 by hand, against each of two."""
     study = make_study(kind="choice", annotators=3)
@@ -174,6 +175,7 @@ def test_output_page_shows_won_comparisons():
     assert mean.mean == "0.8"
 
 
+@pytest.mark.slow
 def test_output_page_shows_mean_rank():
     """Of three: the best is above both others, the second above half of them."""
     study = make_study(kind="ranking", annotators=2)
@@ -313,6 +315,7 @@ def test_output_shown_for_training_only_is_not_judged(study):
     assert page(study).status_code == 404
 
 
+@pytest.mark.slow
 def test_hostile_names_lead_where_they_should():
     benchmark = make_benchmark(stories=1, methods=["Alder", HOSTILE, "Cedar"])
     benchmark.stories.update(key=HOSTILE, title="")

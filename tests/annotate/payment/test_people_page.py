@@ -132,6 +132,7 @@ def test_files_for_prolific_leave_out_people_who_are_paid(study):
     assert ids["A01"] not in file(study, "prolific-bonus")
 
 
+@pytest.mark.slow
 def test_files_for_mechanical_turk_have_its_columns(study):
     ids = dict(study.annotators.values_list("name", "external_id"))
     pay(study, "approve", 1)
@@ -183,6 +184,7 @@ def test_button_of_a_row_returns_to_the_filter(study):
     )
 
 
+@pytest.mark.slow
 def test_number_of_queries_does_not_grow(study, django_assert_max_num_queries):
     client, url = alice(study), reverse("annotator-list", args=[study.slug])
     client.get(url)

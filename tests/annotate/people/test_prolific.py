@@ -182,6 +182,7 @@ def test_place_of_a_person_who_finished_is_kept(clock):
     assert places_of(link) == (1, 1)
 
 
+@pytest.mark.slow
 def test_places_are_changed_without_another_address():
     study, link = recruiting_study(1, redundancy=4)
     Participant(link).join()
@@ -276,6 +277,7 @@ def test_page_without_an_id_says_what_to_do_and_the_manager_learns_the_name():
 # The manager's page -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_order_counts_people_places_and_cost():
     study, link = recruiting_study(9, redundancy=10)
     # 12 items of 10 ratings, 2 for each person: 60 people, and 6 in reserve.

@@ -11,6 +11,7 @@ from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies.changing import withdraw_units
 from annotate.studies.extending import extend
 from tests.annotate.studies.test_extending import planned_study
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -123,6 +124,7 @@ def test_surplus_slots_are_excluded_and_checks_are_not(study):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_undo_restores_redundancy_when_replacement_was_excluded(study):
     """The unit regains its redundancy in either order of restoring."""
     person = study.annotators.get(name="A01")
@@ -169,7 +171,7 @@ def test_verify_finds_missing_view(study):
     assert problems(study) == ["study trial: has no view everything"]
 
 
-@pytest.mark.parametrize("what", [{"methods": ["Birch"]}, {"stories": ["01"]}])
+@pytest.mark.parametrize("what", [{"methods": ["Birch"]}, *slow({"stories": ["01"]})])
 def test_exclusion_in_withdrawn_unit_gets_no_replacement(what):
     """A withdrawn method needs no more answers, also after an exclusion."""
     study = planned_study()

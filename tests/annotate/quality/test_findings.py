@@ -98,6 +98,7 @@ def test_flag_of_older_version_keeps_its_text():
         assert "Said before." in shown
 
 
+@pytest.mark.slow
 def test_reason_of_exclusion_by_rule_is_translated(translated):
     study, flag = raised("exclude")
     row = in_force(study).first()

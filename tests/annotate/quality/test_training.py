@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.urls import reverse
 
 from annotate.assignment import choosing, control_slots
 from annotate.audit_log.verifying import problems
@@ -217,6 +216,7 @@ def test_repeat_takes_other_stories_first(client, per_round, sentence):
     assert first | second == {"01", "02", "03"} or not first & second
 
 
+@pytest.mark.slow
 def test_second_failed_round_frees_slots(browser, study):
     browser.start()
     train(browser, *[("0", "4")] * 5)
@@ -263,13 +263,6 @@ def test_training_is_left_out_of_tables_counts_and_flags(study):
     assert len(list(study_tables.answer_rows(study, "ratings"))) == 4
     assert sum(study.units.values_list("submitted", flat=True)) == 2
     assert problems(study) == []
-
-
-def test_training_cannot_be_bypassed(client, study):
-    person = join(study, "A01")
-    headers = {"Authorization": f"Invitation {person.invitation.token}"}
-    slot = client.post(reverse("api-slot"), headers=headers).json()["story"]
-    assert Slot.objects.get(code=slot["code"]).purpose == Purpose.TRAINING
 
 
 def test_two_tabs_begin_one_round(browser, study):

@@ -54,6 +54,7 @@ def metrics(folder):
     return set(pd.read_csv(folder / "tables" / "correlations.csv")["metric"])
 
 
+@pytest.mark.slow
 def test_report_uses_the_newest_complete_identity_and_names_others(study):
     folder, page = build(study)
     assert metrics(folder) == {"sharpness"}

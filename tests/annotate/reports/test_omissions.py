@@ -76,6 +76,7 @@ def test_scores_stored_after_the_moment_are_named(study):
     )
 
 
+@pytest.mark.slow
 def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     rows = MetricScore.objects.filter(metric="sharpness", story__key="01")

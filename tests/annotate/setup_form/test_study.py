@@ -225,9 +225,8 @@ def test_template_opens_form(manager, woods):
 # Problems appear at their fields
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
+def test_problem_appears_at_its_field(manager, woods, subtests):
+    for changes, field, message in [
         ({"slug": ["a b"]}, "id_slug", "letters, digits"),
         ({"annotators": [""]}, "id_annotators", "Enter the number of annotators"),
         ({"annotators": ["1"]}, "id_annotators", "Nearest possible"),
@@ -255,21 +254,20 @@ def test_template_opens_form(manager, woods):
             "Enter the number of annotators",
         ),
         ({"assignment": ["open"], "rounds": ["2"]}, "id_rounds", "planned assignment"),
-    ],
-)
-def test_problem_appears_at_its_field(manager, woods, changes, field, message):
-    names = [q.key for q in load_definition(LIKERT).questions]
-    if changes.get("questions__1__key") == ["aesthetics"]:
-        changes = {"questions__1__key": [names[2]]}
-    page = post(manager, filled(**changes))
-    assert page.status_code == 422
-    assert any(f"#{field}" in one and message in one for one in problems(page)), (
-        problems(page)
-    )
-    text = page.content.decode()
-    at_field = re.search(rf'id="{field}-error">([^<]*)', text)
-    assert message in at_field[1]
-    assert not Study.objects.exists()
+    ]:
+        with subtests.test(field):
+            names = [q.key for q in load_definition(LIKERT).questions]
+            if changes.get("questions__1__key") == ["aesthetics"]:
+                changes = {"questions__1__key": [names[2]]}
+            page = post(manager, filled(**changes))
+            assert page.status_code == 422
+            assert any(
+                f"#{field}" in one and message in one for one in problems(page)
+            ), problems(page)
+            text = page.content.decode()
+            at_field = re.search(rf'id="{field}-error">([^<]*)', text)
+            assert message in at_field[1]
+            assert not Study.objects.exists()
 
 
 def test_empty_web_address_name_is_made_from_the_title(manager, woods):
@@ -354,9 +352,8 @@ def test_taken_name_is_refused(manager, woods):
     assert "already" in problems(page)[0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
+def test_wrong_pairs_are_reported(manager, woods, subtests):
+    for changes, field, message in [
         (
             {"pairs__kind": ["chosen"], "pairs__chosen": ["Alder"]},
             "id_pairs-chosen",
@@ -373,11 +370,10 @@ def test_taken_name_is_refused(manager, woods):
             "no tag",
         ),
         ({"adaptive__on": ["1"]}, "id_adaptive-on", "assignment: open"),
-    ],
-)
-def test_wrong_pairs_are_reported(manager, woods, changes, field, message):
-    page = post(manager, filled(PAIRS, **changes))
-    assert any(message in one for one in problems(page)), problems(page)
+    ]:
+        with subtests.test(field):
+            page = post(manager, filled(PAIRS, **changes))
+            assert any(message in one for one in problems(page)), problems(page)
 
 
 # The summary of the plan
@@ -435,7 +431,8 @@ def test_file_and_form_contain_same_study(manager, woods):
     assert "Line 1" in problems(wrong)[0]
 
 
-@pytest.mark.parametrize("first", [0, *slow(1)])
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [0, 1])
 def test_odd_values_cause_no_server_error(manager, woods, first):
     """Every field with two values of four, one in each run; actions take turns."""
     begun, actions = filled(), ("check", "file", "create")
@@ -515,6 +512,7 @@ def test_preview_shows_annotator_page_without_storing(manager, woods, name, sett
     assert sorted((settings.MEDIA_ROOT / "original").rglob("*.png")) == originals
 
 
+@pytest.mark.slow
 def test_preview_works_for_stored_study(manager, woods):
     post(manager, filled())
     page = manager.get("/studies/pilot/preview/?shown_in=zh").content.decode()
@@ -580,6 +578,7 @@ def test_failed_edit_keeps_draft(manager, woods):
     assert Slot.objects.count() == before.slots.count() > 0
 
 
+@pytest.mark.slow
 def test_draft_is_not_overwritten_when_saved_during_drawing(
     manager, woods, monkeypatch
 ):
@@ -625,7 +624,7 @@ def test_name_goes_to_one_of_two_concurrent_studies(monkeypatch):
         assert sorted(pool.map(plan, range(2))) == ["pilot", "slug"]
 
 
-@pytest.mark.parametrize("met", ["link", "answered", *slow("launched", "invited")])
+@pytest.mark.parametrize("met", ["answered", *slow("link", "launched", "invited")])
 def test_study_cannot_be_edited_when_annotators_may_have_seen_it(manager, woods, met):
     post(manager, filled())
     study = Study.objects.get()
@@ -793,6 +792,7 @@ def test_file_of_changed_study_plans_current_state(manager, woods, tmp_path):
     assert again.annotators.count() == 5
 
 
+@pytest.mark.slow
 def test_long_scale_shows_some_values_and_accepts_another(manager, woods):
     ends = {"questions__0__scale__0": ["0"], "questions__0__scale__1": ["100"]}
     sent = filled(**ends, questions__0__anchor=["30"], do=["show:0"])

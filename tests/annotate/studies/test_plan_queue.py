@@ -16,6 +16,7 @@ from annotate.studies.extending import extend
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition
 from tests.annotate.setup_form.test_study import filled
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.people import log_in
 from tests.working import LIKERT, make_planned
@@ -105,7 +106,7 @@ def test_large_check_runs_in_worker(manager, woods, monkeypatch, notifications):
     assert not Study.objects.exists()
 
 
-@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize("is_edited", [True, *slow(False)])
 def test_large_study_is_stored_by_worker(
     manager, woods, low_limit, notifications, is_edited
 ):

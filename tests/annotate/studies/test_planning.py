@@ -208,27 +208,24 @@ def test_dry_run_prints_cost_and_refuses_taken_name(capsys):
         call_command("plan_study", "pilot", *options, "--dry-run")
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
+def test_invalid_options_are_refused(subtests):
+    make_benchmark(stories=4)
+    for option, message in [
         ("--annotators=en", "en=10,zh=8"),
         ("--set=cap=0", "cap: write a whole number"),
         ("--set=cap", "cap: write KEY=VALUE"),
         ("--set=cap=[", "--set cap:1:"),
         ("--set=capp=3", "capp: unknown key"),
-    ],
-)
-def test_invalid_options_are_refused(option, message):
-    make_benchmark(stories=4)
-    with pytest.raises(CommandError, match=message):
-        call_command(
-            "plan_study",
-            "pilot",
-            "--benchmark=woods",
-            "--annotators=10",
-            "--template=vistorybench-user-study",
-            option,
-        )
+    ]:
+        with subtests.test(option), pytest.raises(CommandError, match=message):
+            call_command(
+                "plan_study",
+                "pilot",
+                "--benchmark=woods",
+                "--annotators=10",
+                "--template=vistorybench-user-study",
+                option,
+            )
 
 
 def test_open_study_balances_sides_in_each_language():

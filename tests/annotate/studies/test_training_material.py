@@ -167,6 +167,7 @@ def test_outputs_of_gold_and_of_other_methods_are_not_used():
     assert "Cedar" not in {method for _story, method in names}
 
 
+@pytest.mark.slow
 def test_training_outputs_are_not_used_as_checks():
     checks = (
         "checks: {per_session: 1, kinds: [twin], share: 1.0, "
@@ -218,6 +219,7 @@ def test_impossible_training_gives_note_without_error(made, reason):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_videos_make_training_like_pictures(tmp_path):
     benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=3, seconds=0.5)
     study = plan_study(
@@ -237,8 +239,8 @@ def test_videos_make_training_like_pictures(tmp_path):
     ("name", "degradations"),
     [
         ("vistar-pairwise", {"blurred"}),
-        ("vistorybench-crowd", {"foreign_shot", "blurred"}),
         *slow_cases(
+            ("vistorybench-crowd", {"foreign_shot", "blurred"}),
             ("vistorybench-user-study", {"foreign_shot", "blurred"}),
             ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
             ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
