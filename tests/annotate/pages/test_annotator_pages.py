@@ -8,7 +8,6 @@ from annotate.assignment import choosing
 from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.responses import giving_back
 from annotate.studies import lifecycle
 from tests.cases import slow
 from tests.factories import make_study
@@ -213,22 +212,20 @@ def test_another_device_resumes_at_the_same_story(client, django_user_model):
     assert "/story/" in following
 
 
-@pytest.mark.parametrize(
-    ("state", "status", "text"),
-    [
+def test_study_shows_its_state_when_not_open(client, subtests):
+    study = make_study()
+    address = begin(client, study)
+    for state, status, text in [
         ("paused", 403, "The study is paused"),
         ("closed", 403, "closed"),
         ("draft", 403, "not started"),
-    ],
-)
-def test_study_shows_its_state_when_not_open(client, state, status, text):
-    study = make_study()
-    address = begin(client, study)
-    Study.objects.update(state=state)
-    for path in (address, reverse("rate-entry", args=[token(study)])):
-        response = client.get(path)
-        assert response.status_code == status
-        assert text in response.content.decode()
+    ]:
+        with subtests.test(state):
+            Study.objects.update(state=state)
+            for path in (address, reverse("rate-entry", args=[token(study)])):
+                response = client.get(path)
+                assert response.status_code == status
+                assert text in response.content.decode()
 
 
 def test_revoked_link_returns_410(client):
@@ -319,19 +316,6 @@ def test_consent_given_after_a_revocation_changes_nothing(client, study):
 # Scripts and forms --------------------------------------------------------------------
 
 
-def test_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
-    inviting.revoke(study.annotators.get(name="A02"))
-    carol = inviting.invite_new(study).annotator
-    address = begin(client, study, carol.name)
-    save(client, address, character="1")
-    Slot.objects.filter(state="leased").update(lease_until="2025-01-01T00:00Z")
-    giving_back.release_expired()
-    page = client.get(address)
-    assert page.status_code == 200
-    assert page.context["questions"][0].answer == "1"
-    assert save(client, address, aesthetics="2").json()["refused"] == {}
-
-
 def test_slot_of_another_annotator_offers_to_continue(client, study):
     address = begin(client, study)
     other = study.annotators.get(name="A02")
@@ -347,25 +331,6 @@ def test_slot_of_another_annotator_offers_to_continue(client, study):
     assert "no longer assigned to you" in page.content.decode()
     assert f'href="{entry}">Continue' in page.content.decode()
     assert "somebody else" in client.get(address, **asked).json()["error"]
-
-
-def test_answers_to_a_taken_slot_are_surplus(client, study):
-    address = begin(client, study)
-    slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
-    ann = slot.annotator
-    save(client, address, character="3")
-    other = study.annotators.get(name="A02")
-    Slot.objects.filter(unit=slot.unit, annotator=other).delete()
-    Slot.objects.filter(pk=slot.pk).update(state="leased", annotator=other, position=99)
-    assert save(client, address, submit=True, aesthetics="1").json()["submitted"]
-    late = Slot.objects.get(annotator=ann, unit=slot.unit)
-    assert (late.ordinal, late.state, late.claimed) == (None, "submitted", True)
-    assert sorted(late.ratings.values_list("value", flat=True)) == [1, 3]
-    slot.refresh_from_db()
-    assert (slot.annotator, slot.state) == (other, "leased")
-    again = save(client, address, aesthetics="2").json()
-    assert not again["refused"], "the same session may still change it"
-    assert late.ratings.filter(is_current=True, value=2).exists()
 
 
 def test_page_of_an_earlier_session_is_read_only(client, study):
