@@ -211,6 +211,7 @@ def test_slot_page_shows_ticks_by_shot(study):
     assert "not finished" in text
 
 
+@pytest.mark.slow
 def test_every_managers_page_opens(study):
     answer_everything(study, 1)
     client = alice(study)

@@ -107,6 +107,7 @@ def test_stop_requires_a_separated_leaderboard(study, monkeypatch):
     assert not Study.objects.get().adaptive.get("stopped")
 
 
+@pytest.mark.slow
 @pytest.mark.postgresql
 def test_every_choice_is_logged_with_its_probability(study):
     done = work(join(study), judged(random.Random(2)), most=8)

@@ -90,6 +90,7 @@ def bundle(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_dry_run_shows_files_licence_and_card(bundle, capsys):
     call_command("publish", bundle, hub="lab/trial")
     out = capsys.readouterr().out

@@ -427,6 +427,7 @@ def test_large_study_is_counted_by_worker(running, monkeypatch):
     assert f"{done}/40" in shown
 
 
+@pytest.mark.slow
 def test_annotators_as_a_table(running):
     flag(running.annotators.get(name="A03"), "warn", '=HYPERLINK("x")')
     snapshots.refresh(running)
@@ -468,6 +469,7 @@ def test_log_is_paged_newest_first(study):
         assert client.get(url, {"before": odd}).status_code == 200
 
 
+@pytest.mark.slow
 def test_log_is_filtered_and_links_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None
@@ -483,6 +485,7 @@ def test_log_is_filtered_and_links_to_slots(running):
     assert len(mine.context["lines"]) == 1
 
 
+@pytest.mark.slow
 def test_number_of_queries_does_not_grow(django_assert_max_num_queries):
     for stories in (2, 8):
         benchmark = make_benchmark(slug=f"b{stories}", stories=stories, pictures=False)

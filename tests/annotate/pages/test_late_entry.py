@@ -160,6 +160,7 @@ def test_edited_and_copied_follow_ups_keep_their_first_study():
     assert "This study continues small. Add the method there." in text_of(again)
 
 
+@pytest.mark.slow
 def test_impossible_follow_ups_are_refused(subtests):
     study = closed_study()
     for sent, told in [

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.models import Annotator, Event, Invitation, Slot, Study, StudyMember, User
+from annotate.models import Annotator, Invitation, Slot, Study, StudyMember, User
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import leasing
@@ -63,23 +63,6 @@ def test_list_counts_rows_by_study(study):
     ] == [("empty", 0, 0, 0), ("trial", 24, 11, 2)]
     slots = [q["sql"] for q in asked if '"annotate_slot"' in q["sql"]]
     assert slots == [], "there may be a million; the units count theirs"
-
-
-def test_pause_and_launch(study):
-    client = alice(study)
-    client.post(reverse("study-action", args=[study.slug, "pause"]))
-    assert Study.objects.get().state == "paused"
-    client.post(reverse("study-action", args=[study.slug, "launch"]))
-    assert Study.objects.get().state == "open"
-    assert Event.objects.filter(user__username="alice").count() == 2
-
-
-def test_invalid_action_is_explained(study):
-    Study.objects.update(state="draft")
-    client = alice(study)
-    url = reverse("study-action", args=[study.slug, "pause"])
-    page = client.post(url, follow=True).content.decode()
-    assert "Pause is not possible: the study is draft" in page
 
 
 def test_annotators_are_invited_revoked_and_added(study):

@@ -340,6 +340,7 @@ def test_hostile_names_lead_where_they_should():
     assert listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["choice", *slow("likert", "ranking", "checklist")])
 def test_output_page_needs_constant_number_of_queries(
     kind, django_assert_max_num_queries

@@ -96,6 +96,7 @@ def test_page_asks_until_the_last_run_has_ended(study):
     assert "<code>sharpness</code>" in page(client, study, "scores").content.decode()
 
 
+@pytest.mark.slow
 def test_manager_stops_a_run(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     url = reverse("scoring-stop", args=[study.slug, run.pk])

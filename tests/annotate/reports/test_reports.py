@@ -183,11 +183,12 @@ INVALID = (
 
 
 def test_invalid_option_is_refused_beside_its_field(study):
-    client, url = rob(study), reverse("report-create", args=[study.slug])
     for field, value in INVALID:
-        response = client.post(url, ASKED | {field: value})
-        assert response.status_code == 422
-        assert list(response.context["form"].errors) == [field]
+        assert list(ReportForm(ASKED | {field: value}, study=study).errors) == [field]
+    url = reverse("report-create", args=[study.slug])
+    response = rob(study).post(url, ASKED | {field: value})
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
     assert not Report.objects.exists()
 
 

@@ -227,26 +227,19 @@ def test_template_opens_form(manager, woods):
 
 def test_problem_appears_at_its_field(manager, woods, subtests):
     for changes, field, message in [
-        ({"slug": ["a b"]}, "id_slug", "letters, digits"),
-        ({"annotators": [""]}, "id_annotators", "Enter the number of annotators"),
         ({"annotators": ["1"]}, "id_annotators", "Nearest possible"),
-        ({"redundancy": ["many"]}, "id_redundancy", "whole number"),
-        ({"redundancy": [""]}, "id_redundancy", "whole number"),
         (
             {"redundancy": ["999999999"], "assignment": ["open"]},
             "id_redundancy",
             "at most 1,000,000",
         ),
         ({"questions__1__key": ["aesthetics"]}, "id_questions-2-key", "used twice"),
-        ({"questions__0__scale__1": ["x"]}, "id_questions-0-scale-0", "lowest"),
-        ({"training__units": ["[unclosed"]}, "id_training-units", "line 1"),
         ({"training__units": ["3"]}, "id_training-units", "write a list"),
         (
             {"rules__kind": ["own"], "rules__own": ["- {key: a}"]},
             "id_rules-own",
             "signal",
         ),
-        ({"all_method": None}, "id_method", "at least one"),
         ({"all_method": None, "method": ["Nobody"]}, "id_method", "No output"),
         (
             {"languages__en": ["2"]},
@@ -409,7 +402,7 @@ def test_questions_can_be_added_moved_and_removed(manager, woods):
     assert keys(post(manager, filled(do=["remove:0"]))) == first[1:]
     assert keys(post(manager, filled(do=["up:2"]))) == [first[0], first[2], first[1]]
     assert keys(post(manager, filled(do=["down:0"]))) == [first[1], first[0], first[2]]
-    for odd in ("up:0", "down:9", "remove:x", "add:1", "up", "nonsense:1"):
+    for odd in ("up:0", "down:9", "remove:x", "nonsense:1"):
         assert post(manager, filled(do=[odd])).status_code == 200
 
 
@@ -569,6 +562,7 @@ def test_presentation_is_stored_and_edited(manager, woods):
     assert not any(left.values())
 
 
+@pytest.mark.slow
 def test_failed_edit_keeps_draft(manager, woods):
     post(manager, filled())
     before = Study.objects.get()

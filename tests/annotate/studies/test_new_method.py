@@ -65,6 +65,7 @@ def _copy_of(name: str) -> str:
     return "Dogwood"
 
 
+@pytest.mark.slow
 def test_method_joins_an_adaptive_study_and_restarts_it():
     adaptive = {"question": "quality", "top": 1, "least": 2}
     study = planned_study("choice", assignment="open", adaptive=adaptive)

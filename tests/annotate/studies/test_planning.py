@@ -67,8 +67,6 @@ def test_outputs_without_pictures_are_refused():
     ("given", "reason"),
     [
         ({"annotators": 0}, "at least 1"),
-        ({"redundancy": 0}, "at least 1"),
-        ({"session_size": 0}, "at least 1"),
         ({"seed": 2**70}, "In the study, seed: .* less than or equal to"),
         ({"title": "x" * 201}, "In the study, title: .* at most 200 characters"),
     ],
