@@ -152,6 +152,7 @@ checks: {per_session: 2, kinds: [repeat, twin], degradations: [blurred], share: 
     assert len(met) == len(twins)
 
 
+@pytest.mark.slow
 def test_repeated_pairs_have_swapped_sides(woods):
     study = make_planned(
         PAIRWISE + REPEATS, benchmark=woods, annotators=2, redundancy=2
@@ -281,6 +282,7 @@ def test_check_pages_look_like_real_ones(client, woods, text, assignment):
     assert numbers[2] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_api_does_not_reveal_checks(client, woods):
     study = make_planned(
         LIKERT + GOLD,

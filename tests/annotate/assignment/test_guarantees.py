@@ -16,7 +16,6 @@ from annotate.assignment.designs.balance import (
 from annotate.assignment.designs.balanced import ImpossibleDesignError, LanguageGroup
 from tests.annotate.assignment.plans import plan
 from tests.annotate.assignment.test_balanced import likert, pairwise
-from tests.cases import slow
 
 
 @st.composite
@@ -119,10 +118,9 @@ def test_shared_units_connect_annotators_when_possible(
     assert result.balance.connected
 
 
-@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
-@pytest.mark.parametrize(
-    "units", [likert(5, 12), *slow(likert(26, 20), pairwise(5, 12))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("units", [likert(26, 20), likert(5, 12), pairwise(5, 12)])
 def test_methods_have_balanced_positions(units, seed):
     balance = plan(
         units, annotators=20, redundancy=10, session_size=7, seed=seed

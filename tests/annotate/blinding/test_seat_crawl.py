@@ -64,6 +64,7 @@ def test_crawl_reads_training_feedback():
     assert "See how it keeps the hat." in feedback[0].body.decode()
 
 
+@pytest.mark.slow
 def test_crawl_reads_pages_outside_slots():
     study = make_planned(LIKERT, benchmark=make_benchmark(stories=1), annotators=3)
     Study.objects.update(state="paused")

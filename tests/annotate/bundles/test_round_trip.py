@@ -194,6 +194,7 @@ def test_export_leaves_other_stories_and_methods_out(tmp_path, settings):
     assert (output.story.key, output.method.name) == (story.key, "Cedar")
 
 
+@pytest.mark.slow
 def test_export_refuses_damaged_picture(tmp_path):
     study = answered("likert")
     path = media.original_path(MediaFile.objects.first())

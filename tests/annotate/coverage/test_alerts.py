@@ -174,6 +174,7 @@ def test_alerts_of_one_person_are_merged_under_the_gravest(study):
     assert alert.notes[1].startswith("A01 has let 3 stories")
 
 
+@pytest.mark.slow
 def test_alert_advice_depends_on_state_and_answers(study):
     ann = study.annotators.get(name="A01")
     flag(ann, "pause", "fast")

@@ -119,6 +119,7 @@ def test_api_returns_ticks_only_for_shots():
     assert again["ticked"] == {}
 
 
+@pytest.mark.slow
 def test_signals_measure_answers_and_ticks_separately():
     study = mixed()
     for name in ("A01", "A02"):

@@ -311,6 +311,7 @@ def done(study):
     return study
 
 
+@pytest.mark.slow
 def test_ranking_table_has_a_row_per_output(done):
     frame = study_tables.answers_frame(done, "rankings")
     slots = done.slots.filter(state="submitted").count()

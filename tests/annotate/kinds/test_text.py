@@ -76,6 +76,7 @@ def written(client):
 # Answering
 
 
+@pytest.mark.slow
 def test_optional_text_can_be_added_later_and_removed(client):
     study = planned()
     browser = begin(client, study)
@@ -117,6 +118,7 @@ def test_text_is_a_draft_until_submission_and_limited_in_length(client):
     assert WORDS not in browser.text()
 
 
+@pytest.mark.slow
 def test_draft_of_text_overwrites_its_row_and_submitted_text_keeps_its_revisions(
     client, monkeypatch
 ):

@@ -127,6 +127,7 @@ def test_flag_of_another_annotator_is_not_resolved(study):
     assert list(Flag.objects.filter(resolved_at=None)) == [other]
 
 
+@pytest.mark.slow
 def test_checks_are_counted_beside_slots_and_linked(study):
     ann = study.annotators.first()
     answer_everything(study)
@@ -448,6 +449,7 @@ def test_log_as_a_table(running):
     assert json.loads(rows[0]["details"])["slots"]
 
 
+@pytest.mark.slow
 def test_log_is_paged_newest_first(study):
     ann = study.annotators.first()
     for i in range(60):

@@ -10,7 +10,6 @@ from annotate.people import inviting, joining
 from annotate.studies.lifecycle import Reach, reach
 from evalcore.serving import workers
 from tests.annotate.studies.test_extending import planned_study
-from tests.cases import slow
 from tests.people import alice, rob
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
@@ -47,7 +46,8 @@ def test_study_is_launched_paused_and_closed(study):
     assert f'href="{reverse("report-list", args=[study.slug])}"' in told
 
 
-@pytest.mark.parametrize("way", ["full", *slow("revoked", "planned", "closed")])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["full", "revoked", "planned", "closed"])
 def test_launch_warns_when_nobody_can_take_part(study, way):
     if way == "revoked":
         (invitation,) = inviting.invite(study, count=1)

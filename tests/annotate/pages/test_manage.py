@@ -159,6 +159,7 @@ def test_slot_is_excluded_and_restored(study):
     assert Slot.objects.get(pk=slot.pk).state == "submitted"
 
 
+@pytest.mark.slow
 def test_slot_page_shows_answers_and_outputs(study):
     answer_everything(study, value=4)
     client = alice(study)
@@ -202,6 +203,7 @@ def test_slot_page_of_pair_names_chosen_method():
     assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
 
 
+@pytest.mark.slow
 def test_too_long_text_is_refused_with_its_length(study):
     answer_everything(study)
     slot = study.slots.first()

@@ -18,7 +18,6 @@ from annotate.quality import exclusion
 from annotate.reports import score_tables, study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output, Story
-from tests.cases import slow
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import answer_everything, rob
 
@@ -290,6 +289,7 @@ def test_metric_without_a_value_of_it_says_why(study):
     assert "no face was found" not in text(page(study, method="Birch"))
 
 
+@pytest.mark.slow
 def test_output_page_is_not_found_when_not_in_study(study):
     make_benchmark(slug="hills", methods=["Elm"])
     for story, method in (
@@ -341,7 +341,7 @@ def test_hostile_names_lead_where_they_should():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["choice", *slow("likert", "ranking", "checklist")])
+@pytest.mark.parametrize("kind", ["choice", "likert", "ranking", "checklist"])
 def test_output_page_needs_constant_number_of_queries(
     kind, django_assert_max_num_queries
 ):

@@ -84,6 +84,7 @@ def test_failures_are_listed_with_reason_until_they_are_repaired(study):
     assert "the judge sulked" not in text(client.get(address("study-scoring", study)))
 
 
+@pytest.mark.slow
 def test_values_are_deleted_after_a_tick_and_the_run_stays(study):
     owner, run = alice(study), MetricRun.objects.get()
     number = MetricScore.objects.count()
@@ -118,6 +119,7 @@ def test_run_is_deleted_and_its_replaced_values_are_downloaded(study):
     assert not MetricScore.objects.exists()
 
 
+@pytest.mark.slow
 def test_others_cannot_ask_again_or_delete(study):
     run = MetricRun.objects.get()
     for person, status in ((rob(study), 403), (eve(), 404)):

@@ -83,6 +83,7 @@ def test_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
     assert MetricRun.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_page_asks_until_the_last_run_has_ended(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     client = alice(study)

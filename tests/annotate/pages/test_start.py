@@ -93,6 +93,7 @@ def test_links_warn_until_the_address_is_entered(sue, settings):
     assert f"{ADDRESS}/rate/" in saved.text
 
 
+@pytest.mark.slow
 def test_progress_leads_superusers_to_the_address(sue, settings):
     settings.ALLOWED_HOSTS = ["testserver", *LOCAL_HOSTS]
     study = make_study()

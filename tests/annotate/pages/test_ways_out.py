@@ -244,6 +244,7 @@ def test_exit_pages_show_the_right_code(client, way, kind, says):
     assert kind_of_code(page, person) == kind
 
 
+@pytest.mark.slow
 def test_partial_code_depends_on_the_secret_key(client, settings):
     """Attack: an annotator who ended early tries all completion codes offline."""
     person, page = all_with_others(client)

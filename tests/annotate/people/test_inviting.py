@@ -154,6 +154,7 @@ def test_cap_is_changed_on_page():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_extension_is_previewed_and_made_on_page():
     study = planned_study()
     client, address = alice(study), reverse("study-extend", args=[study.slug])
@@ -205,6 +206,7 @@ def test_extension_page_has_numbers_by_language():
     assert study.annotators.filter(language="en").count() == 3
 
 
+@pytest.mark.slow
 def test_unfinished_work_is_redistributed_on_page():
     study = planned_study()
     inviting.invite(study)

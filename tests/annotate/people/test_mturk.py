@@ -124,6 +124,7 @@ def test_worker_without_consent_or_work_posts_its_code():
 # Assignments --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_returned_assignment_is_replaced_by_the_next():
     study, link = recruiting_study(3, MTURK, redundancy=4)
     worker = Worker(link)
@@ -247,6 +248,7 @@ def test_manager_copies_the_external_question():
     assert "2006-07-14/ExternalQuestion.xsd" in text
 
 
+@pytest.mark.slow
 def test_sona_credits_the_person_by_their_survey_code():
     study, link = recruiting_study(3, SONA, redundancy=4)
     shown = alice(study).get(reverse("study-recruitment", args=[study.slug]))

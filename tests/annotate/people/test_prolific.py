@@ -145,6 +145,7 @@ def test_full_link_hands_in_that_no_work_is_left():
 # Places -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_place_of_a_person_who_left_half_way_goes_to_another(clock):
     study, link = recruiting_study(1, redundancy=4)
     ann, bob = Participant(link), Participant(link)
@@ -230,6 +231,7 @@ def test_same_attempt_is_known_in_another_browser_but_an_id_is_not():
     assert places_of(link) == (2, 2)
 
 
+@pytest.mark.slow
 def test_manager_lets_one_browser_in():
     study, link = recruiting_study(2, redundancy=4)
     ann = Participant(link)

@@ -148,6 +148,7 @@ def test_people_who_have_submitted_do_not_count_against_their_address(
     assert ask(link).status_code == 302
 
 
+@pytest.mark.slow
 def test_person_whose_place_was_given_on_takes_it_again_with_the_link(study):
     link = joining.make_link(study, most=2)
     first = ask(link, PROLIFIC_PID="ada")

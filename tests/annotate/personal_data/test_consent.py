@@ -77,6 +77,7 @@ def test_withdrawal_cannot_be_undone_by_a_manager():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_withdrawal_of_answers_can_follow_once():
     ada = known_person()
     erasing.withdraw(ada, answers=False)
@@ -90,6 +91,7 @@ def test_withdrawal_of_answers_can_follow_once():
     assert list(told) == [{"left_out": 0}, {"left_out": 2}]
 
 
+@pytest.mark.slow
 def test_verify_reports_withdrawn_answers_that_count():
     ada = known_person()
     erasing.withdraw(ada, answers=True)

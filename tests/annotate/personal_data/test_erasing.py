@@ -44,6 +44,7 @@ def test_erasure_leaves_no_personal_data_in_any_table():
     assert problems(ada.study) == []
 
 
+@pytest.mark.slow
 def test_erasure_removes_comments_when_requested():
     ada = known_person()
     done = erasing.erase(ada, comments=True)
@@ -118,6 +119,7 @@ def test_erased_person_can_join_again_as_new():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_erasure_renames_imported_annotators():
     import pandas as pd
 

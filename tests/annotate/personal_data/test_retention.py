@@ -86,6 +86,7 @@ def test_retention_erases_nothing_before_its_end(settings, subtests):
             assert ADA in whole_database()
 
 
+@pytest.mark.slow
 def test_pages_show_the_erasure_date(settings, capsys):
     settings.RETENTION_DAYS = 30
     study = closed(29)

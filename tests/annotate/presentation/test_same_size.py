@@ -98,7 +98,8 @@ def test_renditions_of_open_studies_are_drawn_in_advance():
     assert "drawn" not in Study.objects.get().presentation
 
 
-@pytest.mark.parametrize("method", ["Elm", *slow("Alder")])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["Elm", "Alder"])
 def test_method_added_while_drawing_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")
     study = make_planned(
@@ -131,7 +132,8 @@ def test_unreadable_picture_does_not_block_others(caplog):
     assert "cannot be drawn" in caplog.text
 
 
-@pytest.mark.parametrize("switch", [True, *slow(False)])
+@pytest.mark.slow
+@pytest.mark.parametrize("switch", [True, False])
 def test_preview_matches_the_annotators_page(client, switch):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     client.force_login(User.objects.create_user("mary", is_superuser=True))

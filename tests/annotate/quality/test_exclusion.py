@@ -11,7 +11,6 @@ from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies.changing import withdraw_units
 from annotate.studies.extending import extend
 from tests.annotate.studies.test_extending import planned_study
-from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -171,7 +170,8 @@ def test_verify_finds_missing_view(study):
     assert problems(study) == ["study trial: has no view everything"]
 
 
-@pytest.mark.parametrize("what", [{"methods": ["Birch"]}, *slow({"stories": ["01"]})])
+@pytest.mark.slow
+@pytest.mark.parametrize("what", [{"methods": ["Birch"]}, {"stories": ["01"]}])
 def test_exclusion_in_withdrawn_unit_gets_no_replacement(what):
     """A withdrawn method needs no more answers, also after an exclusion."""
     study = planned_study()

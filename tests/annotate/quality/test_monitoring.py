@@ -16,7 +16,7 @@ from annotate.quality import follow_up, monitoring
 from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.signals import measure
 from tests.annotate.test_concurrency import at_once
-from tests.cases import slow, slow_cases
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.working import (
@@ -161,9 +161,10 @@ def test_signals_of_pairs_use_sides():
     assert found["majority"].value is None, "nobody else has judged yet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "value"),
-    [("original", 1.0), *slow_cases(("twin", 0.0), ("tie", 0.0))],
+    [("original", 1.0), ("twin", 0.0), ("tie", 0.0)],
 )
 def test_degraded_copy_beside_original_counts(choice, value):
     text = (

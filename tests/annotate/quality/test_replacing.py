@@ -158,6 +158,7 @@ def test_seen_ratings_are_set_aside_asked_again_and_paid(study):
     assert others.filter(state="submitted").count() == 2
 
 
+@pytest.mark.slow
 def test_earlier_exclusion_cannot_be_undone_afterwards(study):
     output = output_of(study)
     work(join(study), always("3"))

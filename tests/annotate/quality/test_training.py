@@ -155,6 +155,7 @@ def test_answers_are_closed_after_feedback(browser, study):
     assert sorted(stored.values_list("value", flat=True)) == [0, 0]
 
 
+@pytest.mark.slow
 def test_failed_round_is_repeated_and_keeps_answers(browser, study):
     browser.start()
     train(browser, ("0", "4"), ("0", "4"))
@@ -183,6 +184,7 @@ def stories_of_round(person, number: int) -> list[str]:
     return list(own.values_list("unit__story__key", flat=True))
 
 
+@pytest.mark.slow
 def test_repeat_shows_same_stories_in_another_order_when_there_are_no_others(
     browser, study
 ):

@@ -14,7 +14,7 @@ from annotate.studies.study_file import (
     read_definition,
     write_definition,
 )
-from tests.cases import slow, slow_cases
+from tests.cases import slow_cases
 from tests.factories import make_benchmark
 from tests.working import Browser, always, join, make_planned, work
 
@@ -61,7 +61,8 @@ def study():
     return make_planned(RATINGS, annotators=3, redundancy=2)
 
 
-@pytest.mark.parametrize("value", [0, *slow(1, 2, 3, 4)])
+@pytest.mark.slow
+@pytest.mark.parametrize("value", range(5))
 def test_training_fails_with_one_answer_to_everything(study, value):
     person = join(study, "A01")
     done = work(person, always(str(value)))
@@ -118,6 +119,7 @@ def lowest_of_cast(slot, question):
     return "0" if question == "cast" else drop(2)(slot, question)
 
 
+@pytest.mark.slow
 def test_copy_of_original_with_lowest_rating_is_not_marked(study):
     person = join(study, "A01")
     _original, cast, _other, beauty = work(person, lowest_of_cast, most=4)
@@ -204,6 +206,7 @@ def test_ranking_must_put_original_before_degraded_copy(ranking):
     assert problems(ranking) == []
 
 
+@pytest.mark.slow
 def test_feedback_shows_order_as_seen(client, ranking):
     browser = Browser(client, ranking.annotators.get(name="A01"))
     browser.start()

@@ -114,6 +114,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.slow
 def test_unknown_names_are_refused_with_suggestions(study):
     for asked, told in REFUSED:
         assert refused(study, **asked) == told

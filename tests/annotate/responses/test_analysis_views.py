@@ -134,6 +134,7 @@ def test_manager_changes_views_on_the_page(study, excluded):
     assert box in page(client, study)
 
 
+@pytest.mark.slow
 def test_all_exclusions_of_an_annotator_change_on_the_page(study):
     client = alice(study)
     url = reverse("annotator-exclude", args=[study.slug])

@@ -151,7 +151,7 @@ def test_definition_survives_form(text):
 @pytest.mark.parametrize(
     "name",
     [
-        name if name in (LIKERT, PAIRS) else pytest.param(name, marks=pytest.mark.slow)
+        name if name == LIKERT else pytest.param(name, marks=pytest.mark.slow)
         for name in template_names()
     ],
 )
@@ -263,6 +263,7 @@ def test_problem_appears_at_its_field(manager, woods, subtests):
             assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_empty_web_address_name_is_made_from_the_title(manager, woods):
     titles = ["Faces & hands"], ["Faces & hands"], ["故事"]
     for title in titles:
@@ -339,12 +340,14 @@ def test_file_with_other_languages_needs_numbers_of_their_annotators(manager, wo
     assert post(manager, as_file(file, **people)).status_code == 302
 
 
+@pytest.mark.slow
 def test_taken_name_is_refused(manager, woods):
     post(manager, filled())
     page = post(manager, filled())
     assert "already" in problems(page)[0]
 
 
+@pytest.mark.slow
 def test_wrong_pairs_are_reported(manager, woods, subtests):
     for changes, field, message in [
         (
@@ -533,6 +536,7 @@ def test_draft_is_edited_under_same_name(manager, woods):
     assert not broken_promises(study)
 
 
+@pytest.mark.slow
 def test_presentation_is_stored_and_edited(manager, woods):
     chosen = {"must_watch": None, "must_see": ["0.5"]}
     switched = ["overview", "comments", "shot_comments", "shuffle_questions"]
@@ -653,6 +657,7 @@ def test_version_names_are_numbered(woods):
     assert next_slug("x" * 80) == "x" * 78 + "-2"
 
 
+@pytest.mark.slow
 def test_languages_return_to_form(manager, woods):
     sent = filled(
         languages__en=["1"],
@@ -665,6 +670,7 @@ def test_languages_return_to_form(manager, woods):
     assert setup_of(Study.objects.get()).annotators == {"en": 2, "zh": 2}
 
 
+@pytest.mark.slow
 def test_study_file_can_be_downloaded(manager, woods):
     post(manager, filled())
     response = manager.get("/studies/pilot/study.yaml")

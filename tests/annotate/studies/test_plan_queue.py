@@ -136,6 +136,7 @@ def test_impossible_plan_fails_with_reason(manager, woods, low_limit, notificati
     assert "leave some of 200 annotators without anything to judge" in shown
 
 
+@pytest.mark.slow
 def test_new_check_replaces_previous_one(manager, woods, low_limit, notifications):
     post(manager, large(), "check", **HTMX)
     post(manager, large(), "check", **HTMX)
@@ -144,6 +145,7 @@ def test_new_check_replaces_previous_one(manager, woods, low_limit, notification
     assert [plan.state for plan in StudyPlan.objects.all()] == ["cancelled", "queued"]
 
 
+@pytest.mark.slow
 def test_account_can_plan_one_study_at_a_time(manager, woods, low_limit, notifications):
     post(manager, large(), "create")
     reply = post(manager, large(slug=["another"]), "create")

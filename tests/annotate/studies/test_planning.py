@@ -42,6 +42,7 @@ def test_template_becomes_draft_study():
     assert study.events.last().kind == "study planned"
 
 
+@pytest.mark.slow
 def test_pairs_are_in_alphabetical_order_with_balanced_sides():
     study = planned(name="storybench-side-by-side")
     for unit in Unit.objects.filter(study=study, purpose="real"):
@@ -191,6 +192,7 @@ def test_open_study_needs_no_number_of_annotators():
     assert Study.objects.get().is_open
 
 
+@pytest.mark.slow
 def test_dry_run_prints_cost_and_refuses_taken_name(capsys):
     make_benchmark(stories=4)
     options = [
