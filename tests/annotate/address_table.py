@@ -98,6 +98,12 @@ class Address:
     words: tuple[str, ...]
 
     @property
+    def shown(self) -> str:
+        """Return the route as the page shows it."""
+        route = re.sub(r"<\w+:", "<", simplify_regex(self.route))
+        return f"`{route}`"
+
+    @property
     def is_api(self) -> bool:
         return self.route.startswith("api/")
 
@@ -494,9 +500,7 @@ def _rows(
     study, rows = world.study(address), []
     links = {visitor.link(study) for visitor in visitors.values()}
     named = {link: world.words(address, link) for link in links}
-    route = re.sub(r"<\w+:", "<", simplify_regex(address.route))
-    shown = f"`{route}`"
-    methods = _methods(address)
+    shown, methods = address.shown, _methods(address)
     for method in [one for one in methods if (table, one, shown) in known] or methods:
         told, words = known.get((table, method, shown), {}), {}
         for title, visitor in visitors.items():

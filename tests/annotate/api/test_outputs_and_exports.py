@@ -138,6 +138,7 @@ def test_wrong_picture_changes_nothing(study, subtests):
             )
 
 
+@pytest.mark.slow
 def test_preview_shows_the_first_story_and_stores_nothing():
     study = make_planned(LIKERT, benchmark=make_benchmark(stories=2), annotators=3)
     browser = alice(study)

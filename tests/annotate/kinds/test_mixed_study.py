@@ -222,6 +222,7 @@ def test_tick_signals_ignore_training():
 # Pages
 
 
+@pytest.mark.slow
 def test_story_without_labels_shows_no_sheets(client, apart):
     browser = Browser(client, apart.annotators.get())
     browser.start()

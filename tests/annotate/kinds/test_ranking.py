@@ -278,6 +278,7 @@ def test_form_without_scripts_has_a_rank_per_version(study, client):
     assert given == {"quality": "2>1>3", "text": "2>3>1"}
 
 
+@pytest.mark.slow
 def test_replacement_keeps_the_order_of_the_excluded_slot(study):
     work(join(study, "A01"), in_order)
     slot = Slot.objects.filter(state="submitted").exclude(turn=0).first()

@@ -270,6 +270,7 @@ def test_statistics_checks_and_reports_ignore_text(written, tmp_path):
     assert not any("Two hats" in page for page in pages)
 
 
+@pytest.mark.slow
 def test_text_is_personal_data_and_erased_with_comments(written):
     person = written.annotators.get()
     assert "Two hats" in record.files(person)["answers.csv"]

@@ -9,7 +9,6 @@ from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.studies import lifecycle
-from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything
 from tests.working import LIKERT, Browser, always, form, join, make_planned, save, work
@@ -270,7 +269,8 @@ def finish(client, study, name="A01"):
     return address
 
 
-@pytest.mark.parametrize("event", ["closed", *slow("revoked", "excluded")])
+@pytest.mark.slow
+@pytest.mark.parametrize("event", ["closed", "revoked", "excluded"])
 def test_completion_code_does_not_depend_on_others(client, study, event):
     address = finish(client, study)
     other = study.annotators.get(name="A02")
@@ -344,6 +344,7 @@ def test_page_of_an_earlier_session_is_read_only(client, study):
     assert 'id="submit" href=' in page
 
 
+@pytest.mark.slow
 def test_exclusion_is_hidden_from_the_annotator(client, study):
     done = finish(client, study)
     assert "you have rated 6 stories" in client.get(done).content.decode()

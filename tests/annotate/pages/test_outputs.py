@@ -108,6 +108,7 @@ def test_means_are_those_of_reports(study):
             assert one.people == (1 if method == "Alder" else 3)
 
 
+@pytest.mark.slow
 def test_rounds_of_one_person_count_once(study):
     """Computed by hand: (mean of 0 and 4, 4) of two people is 3."""
     question = study.questions.first()

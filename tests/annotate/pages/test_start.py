@@ -78,6 +78,7 @@ def sue():
     return log_in("sue")
 
 
+@pytest.mark.slow
 def test_links_warn_until_the_address_is_entered(sue, settings):
     settings.ALLOWED_HOSTS = ["testserver", *LOCAL_HOSTS]
     study = make_study()

@@ -174,6 +174,7 @@ def test_researcher_sees_no_ids_codes_or_pay(study):
     assert "Too fast" in mine.content.decode()
 
 
+@pytest.mark.slow
 def test_button_of_a_row_returns_to_the_filter(study):
     ann = study.annotators.get(name="A09")
     url = reverse("annotator-action", args=[study.slug, ann.pk, "pause"])

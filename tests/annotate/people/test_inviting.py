@@ -140,6 +140,7 @@ def test_public_links_are_created_and_closed_on_page():
     assert study.join_links.count() == 1
 
 
+@pytest.mark.slow
 def test_cap_is_changed_on_page():
     study = planned_study(annotators=2)
     person = study.annotators.first()
@@ -289,6 +290,7 @@ def people_page(study) -> str:
     return alice(study).get(address).content.decode()
 
 
+@pytest.mark.slow
 def test_open_enrolment_offers_links_for_free_slots():
     study = planned_study(assignment="open")
     page = people_page(study)

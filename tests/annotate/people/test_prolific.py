@@ -168,6 +168,7 @@ def test_place_of_a_person_who_left_half_way_goes_to_another(clock):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_place_of_a_person_who_finished_is_kept(clock):
     study, link = recruiting_study(1, redundancy=4)
     ann = Participant(link)
@@ -299,6 +300,7 @@ def test_order_counts_people_places_and_cost():
     assert (later.people, later.measured, later.minutes) == (57, 3, 1)
 
 
+@pytest.mark.slow
 def test_platform_and_codes_are_changed_while_the_study_runs():
     study, _link = recruiting_study(2, redundancy=4)
     before = code_of(study, "no_work")

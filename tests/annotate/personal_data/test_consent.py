@@ -61,6 +61,7 @@ def test_withdrawal_of_answers_hides_them_and_reopens_slots():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_withdrawal_cannot_be_undone_by_a_manager():
     ada = known_person()
     study = ada.study
@@ -116,7 +117,7 @@ def withdraw_page(person: Annotator) -> str:
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("state", ["open", "closed", *slow("paused")])
+@pytest.mark.parametrize("state", ["open", *slow("closed", "paused")])
 def test_annotator_can_withdraw_in_any_study_state(state):
     ada = known_person()
     Study.objects.update(state=state)

@@ -155,6 +155,7 @@ def test_preview_matches_the_annotators_page(client, switch):
     assert client.get(others).status_code == (404 if switch else 200)
 
 
+@pytest.mark.slow
 def test_unused_renditions_are_removed_and_redrawn(settings):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     assert same_size.draw(study, seconds=100)

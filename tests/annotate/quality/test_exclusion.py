@@ -154,6 +154,7 @@ def test_excluding_annotator_requires_reason(study, reason):
     assert not Exclusion.objects.exists()
 
 
+@pytest.mark.slow
 def test_verify_finds_exclusions_that_contradict_the_log(study):
     row = exclusion.exclude(study.slots.first(), reason="x", author=None)
     strict = AnalysisView.objects.create(study=study, key="strict", title="Strict")

@@ -70,6 +70,7 @@ def test_flag_stores_data_of_its_sentence(translated):
         assert flag.brief == FAST.split(".")[0]
 
 
+@pytest.mark.slow
 def test_pages_show_finding_in_readers_language(translated):
     study, _flag = raised("warn", chance=0.4)
     client = alice(study)

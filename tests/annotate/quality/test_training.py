@@ -306,6 +306,7 @@ def test_too_many_training_units_are_refused():
         make_planned(text, annotators=1, redundancy=1)
 
 
+@pytest.mark.slow
 def test_returning_annotator_continues_training_round():
     two = (
         LIKERT

@@ -156,6 +156,7 @@ def test_round_with_few_marked_answers_is_not_passed(client):
     assert "not checked" not in pages[3]
 
 
+@pytest.mark.slow
 def test_managers_see_expected_answers_beside_original(admin_client, study):
     person = join(study, "A01")
     original, twin = work(person, always("3"), most=2)

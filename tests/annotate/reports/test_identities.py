@@ -94,6 +94,7 @@ def test_unknown_identity_is_refused_with_the_known_ones(study, tmp_path):
         call_command("report", study.slug, **arguments)
 
 
+@pytest.mark.slow
 def test_page_lists_what_made_the_scores(study):
     client = alice(study)
     page = client.get(reverse("study-scoring", args=[study.slug])).content.decode()

@@ -122,6 +122,7 @@ def test_version_without_scores_is_named_separately(study):
     assert "Metric sharpness: 1 output of 6 left out" in page
 
 
+@pytest.mark.slow
 def test_page_names_the_missing_scores_in_advance(study):
     client = alice(study)
     address = reverse("report-list", args=[study.slug])

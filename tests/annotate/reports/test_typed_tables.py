@@ -133,6 +133,7 @@ def test_wide_table_is_the_pivot_of_the_long_one(kind, tmp_path):
     pd.testing.assert_frame_equal(wide, pivot, check_names=False)
 
 
+@pytest.mark.slow
 def test_wide_ratings_with_scores_are_read_by_analysis(tmp_path):
     study = scored(answered())
     write_export(study, tmp_path, layout="wide", with_scores=True)

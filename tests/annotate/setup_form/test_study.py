@@ -759,6 +759,7 @@ def test_new_version_contains_additions_without_withdrawals():
     assert stored.stories is None, "three stories are no sample of two"
 
 
+@pytest.mark.slow
 def test_file_of_changed_study_plans_current_state(manager, woods, tmp_path):
     """A comment in the file names methods and stories, which the file lacks."""
     text = SMALL + "subset: {redundancy: 3, stories: {number: 1}}\n"

@@ -130,6 +130,7 @@ def test_free_late_items_are_mixed_with_the_rest():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_people_without_older_items_are_named():
     study, _stories = planned("likert", 1, 0, annotators=6)
     first = study.annotators.order_by("name").first()

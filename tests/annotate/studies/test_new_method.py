@@ -38,6 +38,7 @@ def test_method_is_compared_with_those_it_is_set_against():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_further_method_adds_no_pairs_of_older_ones():
     """Cedar and Alder were not to be compared, and are not by what comes after."""
     study = planned_study("choice", methods=["Alder", "Birch"], assignment="open")

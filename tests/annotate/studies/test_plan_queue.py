@@ -154,6 +154,7 @@ def test_account_can_plan_one_study_at_a_time(manager, woods, low_limit, notific
     assert StudyPlan.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_plan_can_be_cancelled_on_its_page(manager, woods, low_limit, notifications):
     post(manager, large(), "check", **HTMX)
     plan = StudyPlan.objects.get()

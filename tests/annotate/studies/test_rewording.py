@@ -175,6 +175,7 @@ training:
     assert "Feedback 1 (en): <del>Teh fox stays</del>" in seen
 
 
+@pytest.mark.slow
 def test_feedback_written_by_the_program_can_be_corrected():
     study = plan_study(
         load_definition("vistorybench-user-study"),
