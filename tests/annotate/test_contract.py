@@ -80,7 +80,6 @@ def explore(
     authorization: str,
     *,
     examples: int,
-    modes: tuple[GenerationMode, ...] = (GenerationMode.POSITIVE,),
     wanted: Callable[[str], bool] = lambda path: not path.startswith(SESSION),
 ) -> Found:
     """Send made-up requests to each operation; what they change is rolled back."""
@@ -93,7 +92,7 @@ def explore(
         route = route.replace("{table}", "cells" if "progress" in route else "ratings")
         name = resolve(re.sub("{[^}]*}", "a", route)).url_name
         known = world.words(named[name], "")
-        for mode in modes:
+        for mode in GenerationMode:
             _try(found, operation, mode, known, authorization, examples)
     return found
 
@@ -160,14 +159,6 @@ def test_documentation_shows_every_operation():
 
 
 @pytest.mark.slow
-def test_operations_answer_a_manager_as_the_contract_says(tmp_path):
-    found = explore(World(tmp_path), token_of("alice"), examples=1)
-    assert found.cases > 80
-    if found.failures:
-        pytest.fail(str(found))
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("name", ["sue", "alice", "rob", ""])
 def test_operations_follow_the_contract(tmp_path, name, capsys):
@@ -177,7 +168,6 @@ def test_operations_follow_the_contract(tmp_path, name, capsys):
         world,
         token_of(name) if name else "",
         examples=int(os.environ.get("EXAMPLES", 5)),
-        modes=tuple(GenerationMode),
     )
     with capsys.disabled():
         print(
@@ -195,7 +185,6 @@ def test_session_follows_the_contract(tmp_path, capsys):
         world,
         f"Invitation {world.ann.invitation.token}",
         examples=int(os.environ.get("EXAMPLES", 25)),
-        modes=tuple(GenerationMode),
         wanted=lambda path: path.startswith(SESSION),
     )
     with capsys.disabled():

@@ -30,15 +30,6 @@ from tests.people import alice, answer_everything
 from tests.studies import flag, running_study, set_aside
 
 pytestmark = pytest.mark.django_db
-TABLES = [
-    "cells",
-    "annotators",
-    "arrivals",
-    "alerts",
-    "comments",
-    "shot_comments",
-    "events",
-]
 
 
 @pytest.fixture
