@@ -11,6 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -20,13 +21,19 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 CLIENT, SECRET = "plumbline", "a-secret-of-tests"
 
 
+@cache
+def private_key() -> rsa.RSAPrivateKey:
+    """Return the key of all providers, which takes long to make."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
 class Provider:
     """A provider; `person` has the claims of the person who logs in."""
 
     def __init__(self) -> None:
         self.person: dict[str, object] = {"sub": "a1", "preferred_username": "ann"}
         self.spoil: Callable[[dict], dict] = dict
-        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self.key = private_key()
         self.signing_key = self.key
         self.codes: dict[str, dict[str, str]] = {}
         self.tokens: set[str] = set()

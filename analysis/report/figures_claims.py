@@ -62,8 +62,8 @@ def _panel(title: str, rows: pd.DataFrame) -> Panel:
     bars = rows.assign(
         low=rows["human"] + rows["low"], high=rows["human"] + rows["high"]
     )
-    ends = (bars[["low", "high"]].to_numpy(float) - low) / (high - low)
-    points = labelled_points(*axes, shares, rows["method"], named, ends) | {
+    bar_ends = (bars[["low", "high"]].to_numpy(float) - low) / (high - low)
+    points = labelled_points(*axes, shares, rows["method"], named, bar_ends) | {
         "error_x": error_bars(bars, "predicted", color=GREY, thickness=1),
         "marker": {
             "size": 8,

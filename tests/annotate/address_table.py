@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
@@ -96,6 +96,12 @@ class Address:
     name: str
     route: str
     words: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        """Return the route as the page shows it."""
+        route = re.sub(r"<\w+:", "<", simplify_regex(self.route))
+        return f"`{route}`"
 
     @property
     def is_api(self) -> bool:
@@ -457,16 +463,20 @@ def ask(client: Client, method: str, url: str) -> str:
     return DENIED.get(response.status_code, OPENS)
 
 
+Known = Mapping[tuple[str, str, str], Mapping[str, str]]
+
+
 def observed(
-    world: World, asked: Collection[str] = ()
+    world: World, asked: Collection[str] = (), known: Known | None = None
 ) -> dict[str, list[dict[str, str]]]:
     """Return the rows of every table: address, method, and a word for each visitor.
 
-    With `asked`, only these visitors come.
+    With `asked`, only these visitors come. Nobody asks for what is `known` to open, and
+    of a known address nobody uses a method that opens it to nobody.
     """
     tables = {}
     for title, (visitors, belongs) in TABLES.items():
-        known = {
+        come = {
             name: visitor
             for name, visitor in visitors(world).items()
             if not asked or name in asked
@@ -474,25 +484,30 @@ def observed(
         tables[title] = [
             row
             for address in sorted(filter(belongs, addresses()), key=lambda a: a.route)
-            for row in _rows(world, address, known)
+            for row in _rows(world, address, come, title, known or {})
         ]
     return tables
 
 
 def _rows(
-    world: World, address: Address, visitors: dict[str, Visitor]
+    world: World,
+    address: Address,
+    visitors: dict[str, Visitor],
+    table: str,
+    known: Known,
 ) -> list[dict[str, str]]:
     """Return a row for each method that the address takes."""
     study, rows = world.study(address), []
     links = {visitor.link(study) for visitor in visitors.values()}
-    known = {link: world.words(address, link) for link in links}
-    for method in _methods(address):
-        words = {}
+    named = {link: world.words(address, link) for link in links}
+    shown, methods = address.shown, _methods(address)
+    for method in [one for one in methods if (table, one, shown) in known] or methods:
+        told, words = known.get((table, method, shown), {}), {}
         for title, visitor in visitors.items():
-            url = address.url(known[visitor.link(study)]) + query_of(address)
-            words[title] = ask(visitor.client, method, url)
-        shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
-        rows.append({"address": f"`{shown}`", "does": method, **words})
+            if told.get(title) != OPENS:
+                url = address.url(named[visitor.link(study)]) + query_of(address)
+                words[title] = ask(visitor.client, method, url)
+        rows.append({"address": shown, "does": method, **words})
     return rows
 
 

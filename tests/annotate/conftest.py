@@ -1,4 +1,4 @@
-"""A clock that tests set."""
+"""A clock that tests set, and intervals that cost little."""
 
 from datetime import timedelta
 
@@ -29,3 +29,13 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(timezone, "now", clock.now)
     return clock
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_resamples():
+    """Resample for the dashboard's intervals as often as tests need."""
+    from annotate.coverage import snapshots  # once Django is set up
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshots, "RESAMPLES", 40)
+        yield

@@ -206,6 +206,7 @@ questions:
 """
 
 
+@pytest.mark.slow
 def test_script_sets_up_runs_and_ends_a_study():
     benchmark = make_benchmark()
     log_in("alice")

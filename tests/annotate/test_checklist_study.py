@@ -78,6 +78,7 @@ def test_story_without_shots_is_refused():
         prepare(Setup("blank", benchmark, load_definition("storybench-diagnostics"), 3))
 
 
+@pytest.mark.slow
 def test_setup_form_equals_the_template():
     benchmark = make_benchmark(stories=2, methods=("Alder",))
     definition = load_definition("storybench-diagnostics")
@@ -106,6 +107,7 @@ def test_annotator_without_ticks_is_flagged(study):
     assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
 
 
+@pytest.mark.slow
 def test_ticks_are_compared_with_other_annotators(study):
     keys = ["pan|text", "people|video"]
     for slot in study.slots.select_related("annotator"):
@@ -156,6 +158,7 @@ def test_repeats_are_compared_by_ticks(study):
 # The manager's pages
 
 
+@pytest.mark.slow
 def test_agreement_is_shown_by_category(study):
     for slot in study.slots.select_related("annotator"):
         keys = ["pan|text", "people|text"] if slot.unit_id % 2 else ["people|video"]
@@ -210,6 +213,7 @@ def test_slot_page_shows_ticks_by_shot(study):
     assert "not finished" in text
 
 
+@pytest.mark.slow
 def test_every_managers_page_opens(study):
     answer_everything(study, 1)
     client = alice(study)
@@ -228,6 +232,7 @@ def test_every_managers_page_opens(study):
     assert text.count("What pan means.") == 1  # two boxes, one label
 
 
+@pytest.mark.slow
 def test_planned_checklist_is_verified():
     study = plan()
     answer_everything(study, 1)

@@ -174,7 +174,7 @@ def test_concurrent_last_submissions_finish_the_annotator():
 
 
 def test_revocation_keeps_a_concurrent_submission():
-    for _ in range(5):
+    for _ in range(2):
         study = make_study(
             annotators=1,
             consented=True,

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 import schemathesis
-from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from django.test import Client
 from django.urls import resolve, reverse
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.validation import validate_schema
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -27,7 +28,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from annotate.api.contract import contract_file
+from annotate.api.contract import contract, contract_file
 from tests.annotate.address_table import World, addresses
 from tests.people import program
 
@@ -79,7 +80,6 @@ def explore(
     authorization: str,
     *,
     examples: int,
-    modes: tuple[GenerationMode, ...] = (GenerationMode.POSITIVE,),
     wanted: Callable[[str], bool] = lambda path: not path.startswith(SESSION),
 ) -> Found:
     """Send made-up requests to each operation; what they change is rolled back."""
@@ -92,7 +92,7 @@ def explore(
         route = route.replace("{table}", "cells" if "progress" in route else "ratings")
         name = resolve(re.sub("{[^}]*}", "a", route)).url_name
         known = world.words(named[name], "")
-        for mode in modes:
+        for mode in GenerationMode:
             _try(found, operation, mode, known, authorization, examples)
     return found
 
@@ -142,11 +142,11 @@ def token_of(name: str) -> str:
     return program(name)._credentials["HTTP_AUTHORIZATION"]
 
 
-def test_contract_file_is_up_to_date(tmp_path):
+def test_contract_file_is_up_to_date():
     """`manage.py spectacular --file docs/reference/openapi.yaml` writes it."""
-    file = tmp_path / "openapi.yaml"
-    call_command("spectacular", "--validate", "--fail-on-warn", file=str(file))
-    assert CONTRACT.read_bytes() == file.read_bytes() == contract_file()
+    assert CONTRACT.read_bytes() == contract_file()
+    assert not GENERATOR_STATS, "there were warnings"
+    validate_schema(contract())
 
 
 def test_documentation_shows_every_operation():
@@ -156,13 +156,6 @@ def test_documentation_shows_every_operation():
     for name in names:
         assert f'id="{name}"' in page, name
     assert "http://" not in page.replace("http://127.0.0.1", "")
-
-
-def test_operations_answer_a_manager_as_the_contract_says(tmp_path):
-    found = explore(World(tmp_path), token_of("alice"), examples=1)
-    assert found.cases > 80
-    if found.failures:
-        pytest.fail(str(found))
 
 
 @pytest.mark.slow
@@ -175,7 +168,6 @@ def test_operations_follow_the_contract(tmp_path, name, capsys):
         world,
         token_of(name) if name else "",
         examples=int(os.environ.get("EXAMPLES", 5)),
-        modes=tuple(GenerationMode),
     )
     with capsys.disabled():
         print(
@@ -193,7 +185,6 @@ def test_session_follows_the_contract(tmp_path, capsys):
         world,
         f"Invitation {world.ann.invitation.token}",
         examples=int(os.environ.get("EXAMPLES", 25)),
-        modes=tuple(GenerationMode),
         wanted=lambda path: path.startswith(SESSION),
     )
     with capsys.disabled():

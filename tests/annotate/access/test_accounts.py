@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotate.access import accounts, rate_limits
 from annotate.access.accounts import AccountError, Role
 from annotate.models import PasswordLink, StudyMember, User
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import log_in
 
@@ -39,7 +40,7 @@ def change(client: Client, name: str, action: str, **given: str):
     return client.post(url, given, follow=True)
 
 
-@pytest.mark.parametrize("role", ["own", "study:trial", "every"])
+@pytest.mark.parametrize("role", ["study:trial", *slow("own", "every")])
 def test_new_account_sets_its_password_by_link(sue, role):
     make_study()
     path = create(sue, "bob", role)

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from annotate.models import Report, Study, User
+from annotate.models import Report, User
 from annotate.reports import building
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
@@ -23,6 +23,7 @@ from evalcore.models import (
     Story,
 )
 from evalcore.scoring import metric_runs
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, log_in, program
 
@@ -83,59 +84,6 @@ def stored_as(metric):
 
 
 # Another lab's benchmark does not exist
-
-
-def addresses(hers, own):
-    """Every parameter that names a benchmark, set to Alice's woods."""
-    woods, frame = (
-        hers.benchmark.slug,
-        Frame.objects.filter(output__story__benchmark=hers.benchmark).first(),
-    )
-    code = str(frame.output_id)
-    run = metric_runs.queue_run(hers.benchmark, ["sharpness"]).pk
-    form = {"do": "preview", "template": LIKERT, "slug": "stolen", "kind": "likert"}
-    yield "get", "setup-form", [woods], {"template": LIKERT}
-    for what in ("preview", "check", "create", "file", "add"):
-        yield "post", "setup-form", [woods], form | {"do": what}
-    for place in (woods, own.benchmark.slug):
-        yield "get", "preview-picture", [place, code, "only", "1", "display"], {}
-        yield "get", "preview-video", [place, code, "only"], {}
-        yield "get", "preview-character", [place, code, "0", "1", "thumb"], {}
-        yield "post", "preview-save", [place, code], {}
-        yield "post", "preview-submit", [place, code], {}
-    for name in ("frame-thumb", "frame-display"):
-        yield "get", name, [own.slug, frame.pk], {}
-        yield "get", name, [hers.slug, frame.pk], {}
-    for name in ("output-video", "output-still"):
-        yield "get", name, [own.slug, frame.output_id], {}
-    for name in ("study-scoring", "report-list", "study-scores-csv", "study-preview"):
-        yield "get", name, [hers.slug], {}
-    yield "post", "study-score", [hers.slug], {"metric": "sharpness"}
-    yield "post", "study-score", [hers.slug], {"metric": "pa_scene"}
-    yield "post", "scoring-stop", [hers.slug, run], {}
-    yield "post", "scoring-stop", [own.slug, run], {}
-    for slug in (hers.slug, own.slug):
-        for name in ("run-detail", "run-replaced"):
-            yield "get", name, [slug, run], {}
-        yield "post", "run-delete", [slug, run], {"sure": "yes"}
-    yield "get", "metric-values", [hers.slug], {"metric": "sharpness"}
-    yield "post", "metric-delete", [hers.slug], {"sure": "yes"}
-    yield "post", "metric-again", [hers.slug], {"metric": "sharpness"}
-    yield "post", "api-scores", [hers.slug], {}
-    yield "get", "api-table", [hers.slug, "scores"], {}
-
-
-def test_benchmark_of_another_lab_is_not_found(hers, own):
-    client = eve(own)
-    for method, name, args, sent in addresses(hers, own):
-        if name.startswith("api-"):
-            send = getattr(program("eve"), method)
-        else:
-            send = getattr(client, method)
-        status = send(reverse(name, args=args), sent).status_code
-        assert status == 404, (method, name, args)
-    assert Study.objects.count() == 2
-    assert MetricRun.objects.get().state == "queued"
 
 
 @pytest.mark.slow
@@ -237,7 +185,7 @@ def test_posted_score_replaces_the_benchmarks_with_a_note(beside):
     assert "Posted to this study and used only here: shots_present." in shown
 
 
-@pytest.mark.parametrize("kind", ["choice", "likert"])
+@pytest.mark.parametrize("kind", ["likert", *slow("choice")])
 def test_score_is_left_out_when_the_study_does_not_show_its_output(kind):
     """Only Alder's first story and Birch's second one; of pairs, with Cedar's."""
     study = make_study(slug="beside", kind=kind)
@@ -279,6 +227,7 @@ def test_scores_are_unique_per_benchmark_and_study(beside):
 # A study over a benchmark that one is no member of
 
 
+@pytest.mark.slow
 def test_removed_member_sees_only_the_study(beside):
     client = eve(beside)
     other = Output.objects.filter(method__name="Cedar").first()
@@ -321,6 +270,7 @@ def test_planning_and_scoring_require_benchmark_membership(beside):
     assert client.get("/setup/woods/?template=" + LIKERT).status_code == 404
 
 
+@pytest.mark.slow
 def test_preview_of_a_study_shows_what_it_judges(hers):
     """Outputs came later, in a story before all others."""
     study = plan_study(

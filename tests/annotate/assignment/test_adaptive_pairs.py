@@ -96,6 +96,7 @@ def test_adaptive_study_runs_to_its_end():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_stop_requires_a_separated_leaderboard(study, monkeypatch):
     """With few people and stories the stopping rule alone is not enough."""
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)
@@ -106,6 +107,7 @@ def test_stop_requires_a_separated_leaderboard(study, monkeypatch):
     assert not Study.objects.get().adaptive.get("stopped")
 
 
+@pytest.mark.slow
 @pytest.mark.postgresql
 def test_every_choice_is_logged_with_its_probability(study):
     done = work(join(study), judged(random.Random(2)), most=8)

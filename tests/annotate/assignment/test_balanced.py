@@ -64,6 +64,7 @@ def test_likert_plan_is_balanced(methods, stories, annotators, redundancy, size,
     assert balance.session_size[1] <= size
 
 
+@pytest.mark.slow
 @given(
     methods=st.integers(2, 6),
     stories=st.integers(1, 6),

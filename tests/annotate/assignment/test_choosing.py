@@ -231,6 +231,7 @@ def test_annotators_methods_stay_within_one():
             assert len(stories) == len(set(stories)) == 6
 
 
+@pytest.mark.slow
 def test_sides_of_a_unit_end_even():
     study = grid(stories=3, methods=3, redundancy=4, kind="choice")
     people = add_people(study, 6)

@@ -79,7 +79,7 @@ def has_no_doubles(person):
 # Positions ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("assignment", ["", OPEN])
+@pytest.mark.parametrize("assignment", ["", *slow(OPEN)])
 def test_sessions_after_the_first_have_a_repeat(woods, assignment):
     plan = {} if assignment else {"annotators": 2}
     study = make_planned(
@@ -97,7 +97,8 @@ def test_sessions_after_the_first_have_a_repeat(woods, assignment):
     assert problems(study) == []
 
 
-@pytest.mark.parametrize("assignment", ["planned", *slow("open")])
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_checks_are_shown_at_their_positions(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
     plan = {"annotators": 8} if assignment == "planned" else {}
@@ -151,6 +152,7 @@ checks: {per_session: 2, kinds: [repeat, twin], degradations: [blurred], share: 
     assert len(met) == len(twins)
 
 
+@pytest.mark.slow
 def test_repeated_pairs_have_swapped_sides(woods):
     study = make_planned(
         PAIRWISE + REPEATS, benchmark=woods, annotators=2, redundancy=2
@@ -163,6 +165,7 @@ def test_repeated_pairs_have_swapped_sides(woods):
         assert slot.a_is_left != slot.repeat_of.a_is_left
 
 
+@pytest.mark.slow
 def test_gold_pairs_balance_a_persons_sides(woods):
     study = make_planned(
         PAIRWISE + PAIRWISE_GOLD,
@@ -181,6 +184,7 @@ def test_gold_pairs_balance_a_persons_sides(woods):
     assert shown == {(True, False), (False, True)}
 
 
+@pytest.mark.slow
 def test_pairwise_degraded_copy_is_beside_its_original(woods):
     study = make_planned(PAIRWISE + TWINS, benchmark=woods, annotators=2, redundancy=2)
     units = study.units.filter(purpose="twin").select_related("output_a", "output_b")
@@ -195,6 +199,7 @@ def test_pairwise_degraded_copy_is_beside_its_original(woods):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_gold_units_exclude_the_annotators_outputs(woods):
     """Older studies can have gold among their units; the annotator's are excluded."""
     study = make_planned(
@@ -277,6 +282,7 @@ def test_check_pages_look_like_real_ones(client, woods, text, assignment):
     assert numbers[2] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_api_does_not_reveal_checks(client, woods):
     study = make_planned(
         LIKERT + GOLD,
@@ -317,6 +323,7 @@ def test_checks_do_not_count_as_answers(woods):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_skipped_check_is_not_repeated(woods):
     gold = "".join(GOLD.splitlines(keepends=True)[:7])
     study = make_planned(

@@ -112,12 +112,13 @@ def units_of(units):
     return {unit.id: unit.methods for unit in units}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "most"),
     [
         ((8, 10, 6, 3), 4),
-        pytest.param((8, 10, 7, 3), 4, marks=pytest.mark.slow),
-        pytest.param((12, 6, 8, 3), 5, marks=pytest.mark.slow),
+        ((8, 10, 7, 3), 4),
+        ((12, 6, 8, 3), 5),
     ],
 )
 def test_freed_slots_go_to_people_whose_sides_they_balance(design, most):

@@ -16,7 +16,6 @@ from annotate.assignment.designs.balance import (
 from annotate.assignment.designs.balanced import ImpossibleDesignError, LanguageGroup
 from tests.annotate.assignment.plans import plan
 from tests.annotate.assignment.test_balanced import likert, pairwise
-from tests.cases import slow
 
 
 @st.composite
@@ -92,6 +91,7 @@ def shares_are_even(assignments, units, groups):
             assert len(own) == group.annotators
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 5),
     st.integers(1, 8),
@@ -118,7 +118,8 @@ def test_shared_units_connect_annotators_when_possible(
     assert result.balance.connected
 
 
-@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("units", [likert(26, 20), likert(5, 12), pairwise(5, 12)])
 def test_methods_have_balanced_positions(units, seed):
     balance = plan(

@@ -46,7 +46,7 @@ def test_probabilities_sum_to_the_number_and_none_is_tiny(sizes, data):
 @pytest.mark.parametrize("strata", [None, {i: i % 3 for i in range(12)}])
 @pytest.mark.parametrize("sizes", [None, {i: (i + 1) ** 2 for i in range(12)}])
 def test_stories_are_drawn_as_often_as_their_probabilities_say(strata, sizes):
-    n, times = 5, 3000
+    n, times = 5, 1000
     chances = inclusion_probabilities(range(12), n, sizes)
     draws = [sample(range(12), n, seed, strata, sizes) for seed in range(times)]
     count = Counter(key for drawn in draws for key in drawn)

@@ -19,7 +19,6 @@ from evalcore.models import Frame, Method, Output, Shot
 from tests.annotate.blinding import planting
 from tests.annotate.blinding.planting import output_of
 from tests.annotate.presentation.test_same_size import uneven
-from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
@@ -208,7 +207,8 @@ WRITTEN = (
 )
 
 
-@pytest.mark.parametrize("written", [WRITTEN[0], *slow(*WRITTEN[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("written", WRITTEN)
 def test_name_in_a_page_is_a_leak(study, plant, written):
     def change(slot, html):
         told = written.format(named(slot).lower())

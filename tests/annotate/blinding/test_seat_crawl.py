@@ -7,6 +7,7 @@ import pytest
 from annotate.blinding.seat_crawl import Seat, visit, visit_pages
 from annotate.models import Annotator, Event, Invitation, Slot, Study
 from tests.annotate.blinding.test_check_blinding import CHECKED, CHECKLIST
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
@@ -22,7 +23,7 @@ def by_name(answers) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.parametrize("text", [LIKERT, PAIRWISE, CHECKLIST])
+@pytest.mark.parametrize("text", [LIKERT, *slow(PAIRWISE, CHECKLIST)])
 def test_crawl_reads_answers_and_submits_a_slot(text):
     study = make_planned(text, benchmark=make_benchmark(stories=1), annotators=3)
     unit = study.units.first()
@@ -48,6 +49,7 @@ def test_crawl_continues_after_a_check_of_an_open_study():
         assert by_name(found.answers)["submit"][-1] == 302, unit.purpose
 
 
+@pytest.mark.slow
 def test_crawl_reads_training_feedback():
     study = make_planned(
         LIKERT + CHECKED,
@@ -62,6 +64,7 @@ def test_crawl_reads_training_feedback():
     assert "See how it keeps the hat." in feedback[0].body.decode()
 
 
+@pytest.mark.slow
 def test_crawl_reads_pages_outside_slots():
     study = make_planned(LIKERT, benchmark=make_benchmark(stories=1), annotators=3)
     Study.objects.update(state="paused")

@@ -167,6 +167,7 @@ def test_file_beside_the_manifest_is_refused(bundle):
     refused(bundle, "does not name: more.txt")
 
 
+@pytest.mark.slow
 def test_zip_bomb_is_refused_before_it_is_read(bundle):
     with (
         zipfile.ZipFile(bundle, "a", zipfile.ZIP_DEFLATED) as packed,

@@ -19,6 +19,7 @@ from annotate.personal_data import erasing
 from annotate.quality import exclusion
 from annotate.reports.layouts import ExportError
 from evalcore.serving.workers import Heartbeat
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -70,7 +71,7 @@ def test_export_is_asked_for_written_and_downloaded(study, monkeypatch):
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("pictures", [True, False])
+@pytest.mark.parametrize("pictures", [True, *slow(False)])
 def test_bundle_is_asked_for_written_and_opened(study, pictures, monkeypatch):
     monkeypatch.setattr("annotate.pages.exports.wake_exports", lambda: None)
     data = {"pictures": "on"} if pictures else {}
@@ -116,20 +117,18 @@ def test_export_is_of_its_view_and_moment(study):
     assert marked == [0, 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_request_is_refused(study, subtests):
+    for options, message in [
         ({"format": "xml"}, "expected one of csv, parquet, jsonl"),
         ({"layout": "tall"}, "expected one of long, wide"),
         ({"view": "mine"}, "expected one of main, everything"),
         ({"table": "choices"}, "Expected: ratings, scores"),
         ({"as_of": 10**9}, "not in the log"),
-    ],
-)
-def test_wrong_request_is_refused(study, options, message):
-    with pytest.raises(ExportError, match=message):
-        exports.ask(study, None, **options)
-    assert not Export.objects.exists()
+    ]:
+        with subtests.test(message):
+            with pytest.raises(ExportError, match=message):
+                exports.ask(study, None, **options)
+            assert not Export.objects.exists()
 
 
 def test_account_has_few_unfinished_exports(study):

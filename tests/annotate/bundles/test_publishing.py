@@ -90,6 +90,7 @@ def bundle(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_dry_run_shows_files_licence_and_card(bundle, capsys):
     call_command("publish", bundle, hub="lab/trial")
     out = capsys.readouterr().out
@@ -112,6 +113,7 @@ def test_hub_gets_every_file(bundle, server, monkeypatch):
     assert files["README.md"].startswith(b"---\nlicense: cc-by-4.0")
 
 
+@pytest.mark.slow
 def test_zenodo_gets_a_draft_with_the_bundle(bundle, server, monkeypatch, capsys):
     monkeypatch.setenv("ZENODO_URL", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("ZENODO_TOKEN", "z_test")
@@ -123,6 +125,7 @@ def test_zenodo_gets_a_draft_with_the_bundle(bundle, server, monkeypatch, capsys
     assert "/deposit/7" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_upload_needs_token_and_licence(bundle, tmp_path, monkeypatch):
     monkeypatch.delenv("ZENODO_TOKEN", raising=False)
     with pytest.raises(CommandError, match="ZENODO_TOKEN"):

@@ -83,6 +83,7 @@ def test_reports_and_logs_are_the_same_elsewhere(tmp_path, settings):
     assert [len(slots) for slots in hidden] == [1, 2]
 
 
+@pytest.mark.slow
 def test_pictures_are_stored_by_their_content(tmp_path, settings):
     export(answered("likert"), tmp_path / "trial.zip")
     empty_server(settings, tmp_path / "elsewhere")
@@ -178,6 +179,7 @@ def test_study_that_continues_another_brings_it(tmp_path, settings):
     assert export(study, tmp_path / "again.zip") == before
 
 
+@pytest.mark.slow
 def test_export_leaves_other_stories_and_methods_out(tmp_path, settings):
     study = answered("likert")
     story = study.benchmark.stories.order_by("key").last()
@@ -192,6 +194,7 @@ def test_export_leaves_other_stories_and_methods_out(tmp_path, settings):
     assert (output.story.key, output.method.name) == (story.key, "Cedar")
 
 
+@pytest.mark.slow
 def test_export_refuses_damaged_picture(tmp_path):
     study = answered("likert")
     path = media.original_path(MediaFile.objects.first())

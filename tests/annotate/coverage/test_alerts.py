@@ -51,6 +51,7 @@ def test_alert_reports_running_study_without_answers_for_a_day(study):
         assert kinds(study, now=later(hours=25)) == step
 
 
+@pytest.mark.slow
 def test_stalling_is_measured_from_opening():
     """The studies waited for a week as a draft, and paused for three days."""
     study = make_study(state="draft")
@@ -173,6 +174,7 @@ def test_alerts_of_one_person_are_merged_under_the_gravest(study):
     assert alert.notes[1].startswith("A01 has let 3 stories")
 
 
+@pytest.mark.slow
 def test_alert_advice_depends_on_state_and_answers(study):
     ann = study.annotators.get(name="A01")
     flag(ann, "pause", "fast")
@@ -293,6 +295,7 @@ def test_revoked_annotator_cannot_be_paused_or_resumed(study):
         follow_up.resume(ann)
 
 
+@pytest.mark.slow
 def test_study_does_not_stall_after_stop_rule():
     study = running_study(timezone.now(), quiet_days=9)
     assert {"stalled", "away"} <= set(kinds(study))

@@ -116,6 +116,7 @@ def test_date_requires_running_study():
         assert away(study) is None
 
 
+@pytest.mark.slow
 def test_people_who_have_not_started_are_missed_after_some_days():
     study = make_study()
     assert outlook(study).text == (

@@ -3,13 +3,14 @@
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import grid, leases, totals, units
 from annotate.coverage.slot_counts import tallies
-from annotate.models import Choice, Exclusion, Rating, Slot, Unit
+from annotate.models import Choice, Exclusion, Rating, Slot, Study, Unit
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import giving_back, leasing
@@ -244,30 +245,32 @@ def break_scale(study):
     study.questions.update(scale_max=2)
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (break_units, "another story or benchmark"),
-        (break_answers, "0 current ratings for 2 questions"),
-        (break_redundancy, "3 slots in round 1"),
-        (break_plan, "1 slots in round 1, but the redundancy is 2"),
-        (break_exclusion, "an exclusion is in force, but the state is submitted"),
-        (lose_exclusion, "excluded, but no exclusion is in force"),
-        (strand_slots, "open, but its annotator may not work"),
-        (answer_another_study, "answers a question of another study"),
-        (break_scale, "outside its question's scale"),
-    ],
-)
-def test_verify_finds_damage(damage, message, capsys):
+DAMAGES = [
+    (break_units, "another story or benchmark"),
+    (break_answers, "0 current ratings for 2 questions"),
+    (break_redundancy, "3 slots in round 1"),
+    (break_plan, "1 slots in round 1, but the redundancy is 2"),
+    (break_exclusion, "an exclusion is in force, but the state is submitted"),
+    (lose_exclusion, "excluded, but no exclusion is in force"),
+    (strand_slots, "open, but its annotator may not work"),
+    (answer_another_study, "answers a question of another study"),
+    (break_scale, "outside its question's scale"),
+]
+
+
+def test_verify_finds_damage(capsys, subtests):
     study = make_study()
     answer_everything(study)
     call_command("verify", study.slug)
     assert "no problems found" in capsys.readouterr().out
-    damage(study)
-    with pytest.raises(CommandError, match="Problems found") as caught:
-        call_command("verify", study.slug)
-    assert caught.value.returncode == 1
-    assert message in capsys.readouterr().err
+    for damage, message in DAMAGES:
+        with subtests.test(damage.__name__), transaction.atomic():
+            damage(Study.objects.get())
+            with pytest.raises(CommandError, match="Problems found") as caught:
+                call_command("verify", study.slug)
+            transaction.set_rollback(True)
+            assert caught.value.returncode == 1
+            assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("damage", ["order", *slow("sides")])

@@ -201,6 +201,7 @@ def test_verify_names_a_mark_of_unknown_kind(marked):
     assert problem.startswith(f"marks {answer.pk}: unknown shot or kind")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_managers_see_the_pins_of_all_people_on_the_pictures(marked):
     client = alice(marked)

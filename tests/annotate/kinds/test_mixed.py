@@ -31,6 +31,7 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=1)
 
 
+@pytest.mark.slow
 def test_mixed_study_stores_and_exports_both_kinds(study):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot

@@ -79,6 +79,7 @@ def slots_of(study, name):
 # Signals
 
 
+@pytest.mark.slow
 def test_rating_of_one_is_not_a_tick():
     """The other annotator's ratings of 1 have no shot."""
     study = mixed(QUESTIONS + "rules: default\n")
@@ -118,6 +119,7 @@ def test_api_returns_ticks_only_for_shots():
     assert again["ticked"] == {}
 
 
+@pytest.mark.slow
 def test_signals_measure_answers_and_ticks_separately():
     study = mixed()
     for name in ("A01", "A02"):
@@ -220,6 +222,7 @@ def test_tick_signals_ignore_training():
 # Pages
 
 
+@pytest.mark.slow
 def test_story_without_labels_shows_no_sheets(client, apart):
     browser = Browser(client, apart.annotators.get())
     browser.start()
@@ -263,6 +266,7 @@ def test_slot_page_has_ratings_and_ticks():
     assert "No answer yet." not in text
 
 
+@pytest.mark.slow
 def test_agreement_rows_name_their_alpha():
     study = mixed()
     for nth, name in enumerate(("A01", "A02")):

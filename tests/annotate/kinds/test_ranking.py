@@ -119,6 +119,7 @@ def test_outputs_have_every_position_equally_often(number):
         assert set(stood.values()) == {2}
 
 
+@pytest.mark.slow
 def test_method_sets_are_all_sets_or_a_ring():
     benchmark = make_benchmark(stories=1, methods=[*METHODS, "Fir"])
     every = make_planned(FILE, benchmark=benchmark, annotators=6)
@@ -183,30 +184,29 @@ def test_ranking_is_stored_as_letters_of_the_unit(study):
     assert (again.revision, again.value) == (2, again.shown)
 
 
-@pytest.mark.parametrize(
-    "value", ["", "1", "1>2", "1>2>2", "1>2>3>4", "a>b>c", "0>1>2"]
-)
-def test_incomplete_ranking_is_refused(study, value):
+def test_incomplete_ranking_is_refused(study, subtests):
     person = join(study, "A01")
     slot = choosing.next_for(person).slot
-    with pytest.raises(BadAnswerError, match="such as 1>2>3"):
-        answering.record_answer(
-            slot=slot,
-            annotator=person,
-            question=study.questions.first(),
-            value=value,
-        )
-    with pytest.raises(AnswerError, match="no order of a, b, c"):
-        bulk.store_judgements(
-            [
-                bulk.SlotAnswers(
-                    Slot.objects.filter(state="open").first(),
-                    {study.questions.first(): "aab"},
-                    slot.started_at,
+    for value in ["", "1", "1>2", "1>2>2", "1>2>3>4", "a>b>c", "0>1>2"]:
+        with subtests.test(value):
+            with pytest.raises(BadAnswerError, match="such as 1>2>3"):
+                answering.record_answer(
+                    slot=slot,
+                    annotator=person,
+                    question=study.questions.first(),
+                    value=value,
                 )
-            ]
-        )
-    assert not Ranking.objects.exists()
+            with pytest.raises(AnswerError, match="no order of a, b, c"):
+                bulk.store_judgements(
+                    [
+                        bulk.SlotAnswers(
+                            Slot.objects.filter(state="open").first(),
+                            {study.questions.first(): "aab"},
+                            slot.started_at,
+                        )
+                    ]
+                )
+            assert not Ranking.objects.exists()
 
 
 @pytest.mark.postgresql
@@ -280,6 +280,7 @@ def test_form_without_scripts_has_a_rank_per_version(study, client):
     assert given == {"quality": "2>1>3", "text": "2>3>1"}
 
 
+@pytest.mark.slow
 def test_replacement_keeps_the_order_of_the_excluded_slot(study):
     work(join(study, "A01"), in_order)
     slot = Slot.objects.filter(state="submitted").exclude(turn=0).first()
@@ -313,6 +314,7 @@ def done(study):
     return study
 
 
+@pytest.mark.slow
 def test_ranking_table_has_a_row_per_output(done):
     frame = study_tables.answers_frame(done, "rankings")
     slots = done.slots.filter(state="submitted").count()
@@ -335,6 +337,7 @@ def test_plackett_luce_ranks_the_methods(done):
     assert board.sort_values("rank")["method"].tolist() == list(BEST)
 
 
+@pytest.mark.slow
 def test_contrary_annotator_is_detected(done):
     people = {person.name: person for person in done.annotators.all()}
     with_others = monitoring.signals_of(people["A01"])["majority"]
@@ -390,6 +393,7 @@ def test_database_refuses_incomplete_rankings(study, fields, broken):
         Ranking.objects.update(**fields)
 
 
+@pytest.mark.slow
 def test_verify_finds_impossible_ranking(done):
     first, second = Ranking.objects.order_by("pk")[:2]
     Ranking.objects.filter(pk=first.pk).update(value="aab")

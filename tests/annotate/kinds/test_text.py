@@ -76,6 +76,7 @@ def written(client):
 # Answering
 
 
+@pytest.mark.slow
 def test_optional_text_can_be_added_later_and_removed(client):
     study = planned()
     browser = begin(client, study)
@@ -117,6 +118,7 @@ def test_text_is_a_draft_until_submission_and_limited_in_length(client):
     assert WORDS not in browser.text()
 
 
+@pytest.mark.slow
 def test_draft_of_text_overwrites_its_row_and_submitted_text_keeps_its_revisions(
     client, monkeypatch
 ):
@@ -253,6 +255,7 @@ def test_exported_text_has_no_formulas(client, tmp_path):
     assert (row["question"], row["slot"]) == ("why", slot.code)
 
 
+@pytest.mark.slow
 def test_statistics_checks_and_reports_ignore_text(written, tmp_path):
     person = written.annotators.get()
     assert monitoring.signals_of(person)["flat"].n == 0
@@ -267,6 +270,7 @@ def test_statistics_checks_and_reports_ignore_text(written, tmp_path):
     assert not any("Two hats" in page for page in pages)
 
 
+@pytest.mark.slow
 def test_text_is_personal_data_and_erased_with_comments(written):
     person = written.annotators.get()
     assert "Two hats" in record.files(person)["answers.csv"]

@@ -7,7 +7,6 @@ import json
 import re
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,19 +26,10 @@ from annotate.models import (
 from annotate.quality import exclusion
 from annotate.studies.changing import withdraw_units
 from tests.factories import make_benchmark, make_study
-from tests.people import alice, answer_everything, eve, rob
+from tests.people import alice, answer_everything
 from tests.studies import flag, running_study, set_aside
 
 pytestmark = pytest.mark.django_db
-TABLES = [
-    "cells",
-    "annotators",
-    "arrivals",
-    "alerts",
-    "comments",
-    "shot_comments",
-    "events",
-]
 
 
 @pytest.fixture
@@ -75,30 +65,6 @@ def posts(study):
     ]
 
 
-def gets(study):
-    tables = [reverse("coverage-csv", args=[study.slug, name]) for name in TABLES]
-    return [*tables, reverse("event-list", args=[study.slug])]
-
-
-def test_outsider_gets_404_and_anonymous_user_login(study):
-    for url in posts(study):
-        assert eve().post(url).status_code == 404
-        assert Client().post(url).status_code == 302
-    for url in gets(study):
-        assert eve().get(url).status_code == 404
-        assert Client().get(url)["Location"].startswith(reverse("login"))
-
-
-def test_researcher_can_read_but_not_change(study):
-    for url in gets(study):
-        assert rob(study).get(url).status_code == 200
-    for url in posts(study):
-        assert rob(study).post(url).status_code == 403
-        assert alice(study).get(url).status_code == 405
-    assert study.annotators.first().state == "active"
-    assert "Remove from the study" not in page(study, rob(study))
-
-
 def test_dashboard_buttons_pause_resume_revoke_and_resolve(study):
     client = alice(study)
     pause, resume, revoke, settle, hand_out = posts(study)
@@ -116,6 +82,7 @@ def test_dashboard_buttons_pause_resume_revoke_and_resolve(study):
     assert client.post(odd).status_code == 404
 
 
+@pytest.mark.slow
 def test_alert_has_actions_for_paused_annotator(study):
     ann = study.annotators.first()
     warning, pause = flag(ann, "warn", "fast"), flag(ann, "pause", "faster")
@@ -151,6 +118,7 @@ def test_flag_of_another_annotator_is_not_resolved(study):
     assert list(Flag.objects.filter(resolved_at=None)) == [other]
 
 
+@pytest.mark.slow
 def test_checks_are_counted_beside_slots_and_linked(study):
     ann = study.annotators.first()
     answer_everything(study)
@@ -252,6 +220,7 @@ def test_repeat_and_degraded_copy_link_to_compared_slot(study):
     assert "the answer to the original" not in slot_page(study, first)
 
 
+@pytest.mark.slow
 def test_set_aside_unit_is_offered_again(running):
     set_aside(running, timezone.now())
     assert "Offer to others" in page(running)
@@ -262,6 +231,7 @@ def test_set_aside_unit_is_offered_again(running):
     assert "Offer to others" not in page(running)
 
 
+@pytest.mark.slow
 def test_question_counts_only_stories_it_applies_to(running):
     Study.objects.filter(pk=running.pk).update(template="own")
     running.refresh_from_db()
@@ -319,9 +289,8 @@ def test_former_address_leads_to_progress(study):
     assert moved["Location"] == f"/studies/{study.slug}/?stories=1-3"
 
 
-@pytest.mark.parametrize(
-    ("name", "current"),
-    [
+def test_four_tabs_say_where_a_page_belongs(study, subtests):
+    for name, current in [
         ("study-detail", {"Progress": "page"}),
         ("study-redistribute", {"Progress": "true"}),
         ("annotator-list", {"Progress": "true", "People and pay": "page"}),
@@ -332,21 +301,20 @@ def test_former_address_leads_to_progress(study):
         ("study-settings", {"Settings": "page"}),
         ("study-extend", {"Settings": "true"}),
         ("event-list", {"Settings": "true", "Log": "page"}),
-    ],
-)
-def test_four_tabs_say_where_a_page_belongs(study, name, current):
-    shown = alice(study).get(reverse(name, args=[study.slug])).content.decode()
-    tabs = re.search('(?s)<nav class="tabs".*?</nav>', shown)[0]
-    links = re.findall(
-        r'(?s)<a href="[^"]+"\s*(?:aria-current="(.*?)")?\s*>(.*?)</a>', tabs
-    )
-    assert [title for _state, title in links][:4] == [
-        "Progress",
-        "Ratings",
-        "Reports",
-        "Settings",
-    ]
-    assert {title: state for state, title in links if state} == current
+    ]:
+        with subtests.test(name):
+            shown = alice(study).get(reverse(name, args=[study.slug])).content.decode()
+            tabs = re.search('(?s)<nav class="tabs".*?</nav>', shown)[0]
+            links = re.findall(
+                r'(?s)<a href="[^"]+"\s*(?:aria-current="(.*?)")?\s*>(.*?)</a>', tabs
+            )
+            assert [title for _state, title in links][:4] == [
+                "Progress",
+                "Ratings",
+                "Reports",
+                "Settings",
+            ]
+            assert {title: state for state, title in links if state} == current
 
 
 def test_page_is_sent_only_after_changes(study, clock):
@@ -392,6 +360,7 @@ def test_alpha_matches_analysis(running):
     )
 
 
+@pytest.mark.slow
 def test_agreement_of_pairs_is_nominal():
     study = make_study(kind="choice", consented=True)
     answer_everything(study, "a")
@@ -404,6 +373,7 @@ def test_agreement_of_pairs_is_nominal():
     assert "Nominal alpha" in page(study)
 
 
+@pytest.mark.slow
 def test_undefined_agreement_has_a_reason(study):
     answer_everything(study)
     snapshots.refresh(study)
@@ -449,6 +419,7 @@ def test_large_study_is_counted_by_worker(running, monkeypatch):
     assert f"{done}/40" in shown
 
 
+@pytest.mark.slow
 def test_annotators_as_a_table(running):
     flag(running.annotators.get(name="A03"), "warn", '=HYPERLINK("x")')
     snapshots.refresh(running)
@@ -461,6 +432,7 @@ def test_annotators_as_a_table(running):
     assert int(first["planned"]) == 40
 
 
+@pytest.mark.slow
 def test_log_as_a_table(running):
     rows = table(running, "events")
     assert len(rows) == running.events.count()
@@ -468,6 +440,7 @@ def test_log_as_a_table(running):
     assert json.loads(rows[0]["details"])["slots"]
 
 
+@pytest.mark.slow
 def test_log_is_paged_newest_first(study):
     ann = study.annotators.first()
     for i in range(60):
@@ -489,6 +462,7 @@ def test_log_is_paged_newest_first(study):
         assert client.get(url, {"before": odd}).status_code == 200
 
 
+@pytest.mark.slow
 def test_log_is_filtered_and_links_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None
@@ -504,6 +478,7 @@ def test_log_is_filtered_and_links_to_slots(running):
     assert len(mine.context["lines"]) == 1
 
 
+@pytest.mark.slow
 def test_number_of_queries_does_not_grow(django_assert_max_num_queries):
     for stories in (2, 8):
         benchmark = make_benchmark(slug=f"b{stories}", stories=stories, pictures=False)

@@ -57,6 +57,7 @@ def title(page) -> str:
     return html.unescape(re.search(r"<title>(.*?)</title>", text, re.S)[1])
 
 
+@pytest.mark.slow
 def test_pages_have_distinct_titles(client):
     study = make_study(session_size=3)
     browser = Browser(client, study.annotators.get(name="A01"))

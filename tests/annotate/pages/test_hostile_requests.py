@@ -146,6 +146,7 @@ def test_hostile_form_fields_cause_no_server_error(world):
 DEEP = ("[" * 100_000, '{"a":' * 100_000, '{"username": ' + "[" * 100_000)
 
 
+@pytest.mark.slow
 def test_deeply_nested_json_is_refused(world):
     sent = "application/json"
     slot = world.ann.slots.first()

@@ -52,6 +52,7 @@ def answers(world):
         yield url, answer
 
 
+@pytest.mark.slow
 def test_every_response_escapes_texts_and_has_security_headers(world):
     """Attack: a name, a story, a comment, a reason, a tag is a script or a formula.
 

@@ -144,6 +144,7 @@ def test_late_method_is_compared_with_older_ones_side_by_side(tmp_path):
         assert {row["other"] for row in csv.DictReader(file)} == {"Alder", "Birch"}
 
 
+@pytest.mark.slow
 def test_edited_and_copied_follow_ups_keep_their_first_study():
     study = closed_study()
     client = alice(study)
@@ -159,21 +160,20 @@ def test_edited_and_copied_follow_ups_keep_their_first_study():
     assert "This study continues small. Add the method there." in text_of(again)
 
 
-@pytest.mark.parametrize(
-    ("sent", "told"),
-    [
+@pytest.mark.slow
+def test_impossible_follow_ups_are_refused(subtests):
+    study = closed_study()
+    for sent, told in [
         ({"method": "Dogwood"}, "Dogwood has no outputs of these stories"),
         ({"method": "Cedar", "linking": "5"}, "linking items from 1 to 4"),
         ({"method": "Cedar", "linking": "x"}, "linking items from 1 to 4"),
         ({"method": "Cedar", "annotators": "0"}, "number of annotators from 1"),
-    ],
-)
-def test_impossible_follow_ups_are_refused(sent, told):
-    study = closed_study()
-    refused = alice(study).post(address(study), sent | {"do": "create"})
-    assert refused.status_code == 422
-    assert told in text_of(refused)
-    assert Study.objects.count() == 1
+    ]:
+        with subtests.test(told):
+            refused = alice(study).post(address(study), sent | {"do": "create"})
+            assert refused.status_code == 422
+            assert told in text_of(refused)
+            assert Study.objects.count() == 1
 
 
 def test_only_managers_of_closed_studies_add_late_methods():

@@ -10,8 +10,7 @@ from annotate.people import inviting, joining
 from annotate.studies.lifecycle import Reach, reach
 from evalcore.serving import workers
 from tests.annotate.studies.test_extending import planned_study
-from tests.cases import slow
-from tests.people import alice, eve, rob
+from tests.people import alice, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +46,8 @@ def test_study_is_launched_paused_and_closed(study):
     assert f'href="{reverse("report-list", args=[study.slug])}"' in told
 
 
-@pytest.mark.parametrize("way", ["revoked", "full", *slow("planned", "closed")])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["full", "revoked", "planned", "closed"])
 def test_launch_warns_when_nobody_can_take_part(study, way):
     if way == "revoked":
         (invitation,) = inviting.invite(study, count=1)
@@ -78,14 +78,6 @@ def test_impossible_action_is_explained(study):
     assert told.count('class="notice') == 1
 
 
-def test_lifecycle_requires_manager(study):
-    address = reverse("study-action", args=[study.slug, "launch"])
-    assert rob(study).post(address).status_code == 403
-    assert eve().post(address).status_code == 404
-    nowhere = reverse("study-action", args=[study.slug, "delete"])
-    assert alice(study).post(nowhere).status_code == 404
-
-
 def test_reach_counts_people_and_links(study):
     assert reach(study) == Reach(people=0, links=0, waiting=4)
     inviting.invite(study, count=2)
@@ -95,6 +87,7 @@ def test_reach_counts_people_and_links(study):
     assert reach(study).people == 2, "who has no link"
 
 
+@pytest.mark.slow
 def test_running_study_without_links_shows_warning(study):
     address, client = reverse("study-detail", args=[study.slug]), alice(study)
     told = "nobody has a link yet"

@@ -61,25 +61,23 @@ def test_new_account_of_a_study_gets_a_link_and_no_other_right(study):
     assert not user.is_superuser
 
 
-@pytest.mark.parametrize(
-    ("name", "role", "given", "problem"),
-    [
+def test_bad_member_is_refused_whole(study, subtests):
+    User.objects.create(username="gone", is_active=False)
+    client = alice(study)
+    for name, role, given, problem in [
         ("nobody", "researcher", {}, "There is no account “nobody”"),
         ("gone", "researcher", {}, "There is no account “gone”"),
         ("alice", "researcher", {}, "already a member"),
         ("alice", "researcher", {"new": "1"}, "already exists"),
         ("dave", "owner", {"new": "1"}, "choose a role"),
         ("a b", "manager", {"new": "1"}, "valid username"),
-    ],
-)
-def test_bad_member_is_refused_whole(study, name, role, given, problem):
-    User.objects.create(username="gone", is_active=False)
-    client = alice(study)
-    answer = add(client, study, name, role, **given)
-    assert answer.status_code == 422
-    assert problem in answer.text
-    assert roles(study) == {"alice": "manager"}
-    assert User.objects.count() == 2
+    ]:
+        with subtests.test(problem):
+            answer = add(client, study, name, role, **given)
+            assert answer.status_code == 422
+            assert problem in answer.text
+            assert roles(study) == {"alice": "manager"}
+            assert User.objects.count() == 2
 
 
 def test_last_manager_stays(study):

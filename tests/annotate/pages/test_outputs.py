@@ -18,7 +18,6 @@ from annotate.quality import exclusion
 from annotate.reports import score_tables, study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output, Story
-from tests.cases import slow
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import answer_everything, rob
 
@@ -109,6 +108,7 @@ def test_means_are_those_of_reports(study):
             assert one.people == (1 if method == "Alder" else 3)
 
 
+@pytest.mark.slow
 def test_rounds_of_one_person_count_once(study):
     """Computed by hand: (mean of 0 and 4, 4) of two people is 3."""
     question = study.questions.first()
@@ -142,6 +142,7 @@ def test_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
     assert after.means == before.means
 
 
+@pytest.mark.slow
 def test_output_page_shows_won_comparisons():
     """A01 chooses a, A02 b, A03 neither; 1.5 of 3 by hand, against each of two."""
     study = make_study(kind="choice", annotators=3)
@@ -174,6 +175,7 @@ def test_output_page_shows_won_comparisons():
     assert mean.mean == "0.8"
 
 
+@pytest.mark.slow
 def test_output_page_shows_mean_rank():
     """Of three: the best is above both others, the second above half of them."""
     study = make_study(kind="ranking", annotators=2)
@@ -288,6 +290,7 @@ def test_metric_without_a_value_of_it_says_why(study):
     assert "no face was found" not in text(page(study, method="Birch"))
 
 
+@pytest.mark.slow
 def test_output_page_is_not_found_when_not_in_study(study):
     make_benchmark(slug="hills", methods=["Elm"])
     for story, method in (
@@ -313,6 +316,7 @@ def test_output_shown_for_training_only_is_not_judged(study):
     assert page(study).status_code == 404
 
 
+@pytest.mark.slow
 def test_hostile_names_lead_where_they_should():
     benchmark = make_benchmark(stories=1, methods=["Alder", HOSTILE, "Cedar"])
     benchmark.stories.update(key=HOSTILE, title="")
@@ -337,7 +341,8 @@ def test_hostile_names_lead_where_they_should():
     assert listed
 
 
-@pytest.mark.parametrize("kind", ["choice", *slow("likert", "ranking", "checklist")])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["choice", "likert", "ranking", "checklist"])
 def test_output_page_needs_constant_number_of_queries(
     kind, django_assert_max_num_queries
 ):

@@ -65,6 +65,7 @@ def test_values_are_asked_again_from_their_page(study):
     assert METRIC in text(client.get(address("event-list", study)))
 
 
+@pytest.mark.slow
 def test_failures_are_listed_with_reason_until_they_are_repaired(study):
     run = MetricRun.objects.get()
     MetricScore.objects.filter(method__name="Alder", story__key="01").delete()
@@ -83,6 +84,7 @@ def test_failures_are_listed_with_reason_until_they_are_repaired(study):
     assert "the judge sulked" not in text(client.get(address("study-scoring", study)))
 
 
+@pytest.mark.slow
 def test_values_are_deleted_after_a_tick_and_the_run_stays(study):
     owner, run = alice(study), MetricRun.objects.get()
     number = MetricScore.objects.count()
@@ -103,6 +105,7 @@ def test_values_are_deleted_after_a_tick_and_the_run_stays(study):
     )
 
 
+@pytest.mark.slow
 def test_run_is_deleted_and_its_replaced_values_are_downloaded(study):
     client, number = alice(study), MetricScore.objects.count()
     run = scored(study, METRIC, again="all")
@@ -116,6 +119,7 @@ def test_run_is_deleted_and_its_replaced_values_are_downloaded(study):
     assert not MetricScore.objects.exists()
 
 
+@pytest.mark.slow
 def test_others_cannot_ask_again_or_delete(study):
     run = MetricRun.objects.get()
     for person, status in ((rob(study), 403), (eve(), 404)):

@@ -20,8 +20,6 @@ from tests.serving import free_port
 
 pytestmark = pytest.mark.django_db
 
-GOOD = "Nothing needs attention."
-
 
 @pytest.fixture
 def sue(settings) -> Client:

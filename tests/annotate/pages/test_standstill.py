@@ -45,20 +45,26 @@ def put_down(seconds_ago: float, *kinds: str) -> None:
         Worker.objects.update_or_create(kind=kind, defaults={"seen_at": at})
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["study-list", "metric-list", "study-detail", "study-settings", "report-list"],
-)
-def test_manager_pages_report_silent_workers(study, page):
+def test_manager_pages_report_silent_workers(study, subtests):
     manager = alice(study)
-    args = [] if page in ("study-list", "metric-list") else [study.slug]
-    put_down(3600, "cpu")
-    put_down(1, "gpu", "beat")
-    at = Worker.objects.get(kind="cpu").seen_at
-    (said,) = notices(manager, page, *args)
-    assert said.startswith(f"No worker has responded since {at:%Y-%m-%d %H:%M} UTC;")
-    put_down(1, "cpu")
-    assert notices(manager, page, *args) == []
+    for page in [
+        "study-list",
+        "metric-list",
+        "study-detail",
+        "study-settings",
+        "report-list",
+    ]:
+        with subtests.test(page):
+            args = [] if page in ("study-list", "metric-list") else [study.slug]
+            put_down(3600, "cpu")
+            put_down(1, "gpu", "beat")
+            at = Worker.objects.get(kind="cpu").seen_at
+            (said,) = notices(manager, page, *args)
+            assert said.startswith(
+                f"No worker has responded since {at:%Y-%m-%d %H:%M} UTC;"
+            )
+            put_down(1, "cpu")
+            assert notices(manager, page, *args) == []
 
 
 def test_workers_that_never_ran_are_reported(study, waiting_for_networks):

@@ -78,6 +78,7 @@ def sue():
     return log_in("sue")
 
 
+@pytest.mark.slow
 def test_links_warn_until_the_address_is_entered(sue, settings):
     settings.ALLOWED_HOSTS = ["testserver", *LOCAL_HOSTS]
     study = make_study()
@@ -93,6 +94,7 @@ def test_links_warn_until_the_address_is_entered(sue, settings):
     assert f"{ADDRESS}/rate/" in saved.text
 
 
+@pytest.mark.slow
 def test_progress_leads_superusers_to_the_address(sue, settings):
     settings.ALLOWED_HOSTS = ["testserver", *LOCAL_HOSTS]
     study = make_study()

@@ -139,12 +139,12 @@ def link_full():
 
 
 CASES = [
-    (blocked, "blocked: they belong to people who may not", "Release the ratings"),
     (too_fast, "A01", "Keep paused"),
-    (random_answers, "A03", "Leave the answers out"),
-    (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Mark as handled"),
     (link_full, "The public link is full", "Add "),
     *slow_cases(
+        (skips_a_method, "A01 skips Elm: 8 of their 8 skips", "Mark as handled"),
+        (blocked, "blocked: they belong to people who may not", "Release the ratings"),
+        (random_answers, "A03", "Leave the answers out"),
         (vanished, "2 people have been away for long", "Give work to others"),
         (too_fast, "A01", "Leave the answers out"),
         (always_left, "share of left choices", "Keep paused"),

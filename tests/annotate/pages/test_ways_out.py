@@ -14,6 +14,7 @@ from annotate.people import inviting, joining, outcomes
 from annotate.quality import exclusion, follow_up
 from annotate.responses import giving_back, leasing
 from annotate.studies import lifecycle
+from tests.cases import slow_cases
 from tests.working import LIKERT, Browser, always, join, make_planned, work
 
 pytestmark = pytest.mark.django_db
@@ -212,25 +213,27 @@ def skipped_nearly_all(client):
 @pytest.mark.parametrize(
     ("way", "kind", "says"),
     [
-        (whole_plan, "completed", "you have rated"),
         (sitting_of_a_small_study, "completed", "you have rated 4 stories"),
-        (all_with_others, "no work", "You have rated 2 stories, which is part"),
-        (nothing_left, "no work", "there was nothing left for you to rate"),
         (paused_study, "stopped", "You have rated 1 story"),
-        (closed_study, "stopped", "It no longer accepts answers"),
-        (study_closed_after_a_sitting, "completed", "you have rated 4 stories"),
         (closed_before_anything, "none", "It no longer accepts answers"),
         (training_failed, "failed", "In all, 1 of 2 answers were as expected"),
-        (withdrawn, "stopped", "Your submitted answers are kept"),
         (withdrawn_with_answers, "stopped", "None of your answers will count"),
         (declined, "no consent", "You have not agreed to take part"),
         (removed, "stopped", "This link is no longer valid"),
-        (left_out_by_a_rule, "stopped", "You have rated 1 story"),
-        (removed_when_finished, "completed", "This link is no longer valid"),
         (held, "stopped", "Your work is paused"),
-        (replaced_link, "none", "If it was replaced, ask"),
-        (full_join_link, "none", "there is no code"),
-        (skipped_nearly_all, "stopped", "You have rated 1 story"),
+        *slow_cases(
+            (whole_plan, "completed", "you have rated"),
+            (all_with_others, "no work", "You have rated 2 stories, which is part"),
+            (nothing_left, "no work", "there was nothing left for you to rate"),
+            (closed_study, "stopped", "It no longer accepts answers"),
+            (study_closed_after_a_sitting, "completed", "you have rated 4 stories"),
+            (withdrawn, "stopped", "Your submitted answers are kept"),
+            (left_out_by_a_rule, "stopped", "You have rated 1 story"),
+            (removed_when_finished, "completed", "This link is no longer valid"),
+            (replaced_link, "none", "If it was replaced, ask"),
+            (full_join_link, "none", "there is no code"),
+            (skipped_nearly_all, "stopped", "You have rated 1 story"),
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -241,6 +244,7 @@ def test_exit_pages_show_the_right_code(client, way, kind, says):
     assert kind_of_code(page, person) == kind
 
 
+@pytest.mark.slow
 def test_partial_code_depends_on_the_secret_key(client, settings):
     """Attack: an annotator who ended early tries all completion codes offline."""
     person, page = all_with_others(client)
@@ -288,6 +292,7 @@ def test_second_skip_of_a_sitting_needs_an_explanation(client):
     assert person.skips.get(reason="other").comment == "It is all black."
 
 
+@pytest.mark.slow
 def test_units_are_not_set_aside_by_people_who_skip_everything():
     study = make_planned(OPEN, redundancy=3)
     for person in [join(study) for _ in range(3)]:

@@ -41,6 +41,7 @@ def test_approval_leaves_people_who_did_not_start_unchanged(study):
     assert Payment.objects.filter(decision="approve").count() == 17
 
 
+@pytest.mark.slow
 def test_repeated_decision_is_logged_once(study):
     for _press in range(2):
         deciding.approve(rows(study, 1, 2), user=None)
@@ -85,6 +86,7 @@ def test_bonus_per_story_counts_no_stories_left_out(study):
     assert bonus("story", Decimal("0.10"), row) == Decimal("0.50")
 
 
+@pytest.mark.slow
 def test_bonus_per_check_counts_right_known_answers_as_of_now(study):
     """Two known-answer checks, one answered right; no snapshot was taken."""
     ann = study.annotators.get(name="A01")
@@ -177,6 +179,7 @@ def test_costs_by_hand(study):
     assert (found.spent, found.committed) == (Decimal("3.50"), Decimal("17.00"))
 
 
+@pytest.mark.slow
 def test_costs_use_measured_minutes_or_are_unknown(study):
     study.recruitment = {"pay_per_hour": 12}
     # Without a platform, two days away are no leaving: 16 people, 7 minutes each.

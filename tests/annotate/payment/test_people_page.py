@@ -30,12 +30,12 @@ def names(answer):
     return [row.annotator.name for row in answer.context["rows"]]
 
 
-def pay(study, action, *numbers, query="", **fields):
+def pay(study, action, *numbers, query="", follow=False, **fields):
     people = study.annotators.filter(name__in=[f"A{n:02}" for n in numbers])
     return alice(study).post(
         reverse("annotator-pay", args=[study.slug]) + query,
         {"action": action, "person": [person.pk for person in people], **fields},
-        follow=True,
+        follow=follow,
     )
 
 
@@ -55,7 +55,7 @@ def test_people_who_left_or_are_doubtful_come_first(study):
 
 
 def test_ticked_people_are_approved_rejected_and_paid(study):
-    shown = pay(study, "approve", 1, 2, 18, query="?show=finished")
+    shown = pay(study, "approve", 1, 2, 18, query="?show=finished", follow=True)
     assert shown.redirect_chain[-1][0].endswith("?show=finished")
     text = shown.content.decode()
     assert "2 people approved." in text
@@ -74,7 +74,8 @@ def test_ticked_people_are_approved_rejected_and_paid(study):
 
 
 def test_box_for_everybody_means_the_filter(study):
-    text = pay(study, "approve", query="?show=finished", everybody="1").content.decode()
+    everybody = {"everybody": "1", "follow": True}
+    text = pay(study, "approve", query="?show=finished", **everybody).content.decode()
     assert "8 people approved." in text
     assert Payment.objects.count() == 8
 
@@ -132,6 +133,7 @@ def test_files_for_prolific_leave_out_people_who_are_paid(study):
     assert ids["A01"] not in file(study, "prolific-bonus")
 
 
+@pytest.mark.slow
 def test_files_for_mechanical_turk_have_its_columns(study):
     ids = dict(study.annotators.values_list("name", "external_id"))
     pay(study, "approve", 1)
@@ -172,6 +174,7 @@ def test_researcher_sees_no_ids_codes_or_pay(study):
     assert "Too fast" in mine.content.decode()
 
 
+@pytest.mark.slow
 def test_button_of_a_row_returns_to_the_filter(study):
     ann = study.annotators.get(name="A09")
     url = reverse("annotator-action", args=[study.slug, ann.pk, "pause"])
@@ -183,6 +186,7 @@ def test_button_of_a_row_returns_to_the_filter(study):
     )
 
 
+@pytest.mark.slow
 def test_number_of_queries_does_not_grow(study, django_assert_max_num_queries):
     client, url = alice(study), reverse("annotator-list", args=[study.slug])
     client.get(url)
@@ -198,6 +202,7 @@ def test_number_of_queries_does_not_grow(study, django_assert_max_num_queries):
     assert answer.context["page"].paginator.num_pages == 2
 
 
+@pytest.mark.slow
 def test_pay_is_in_the_record_and_erased_names_leave_its_reasons(study):
     pay(study, "reject", 1, reason="Jane Doe was too fast")
     study.annotators.filter(name="A01").update(external_id="Jane Doe")

@@ -32,6 +32,7 @@ def test_every_person_has_the_status_of_the_scene(study):
     assert found(study) == expected | {20: Status.NO_CONSENT}
 
 
+@pytest.mark.slow
 def test_people_of_a_platform_left_after_hours_and_of_a_plan_after_days(study):
     tomorrow = timezone.now() + timedelta(days=1)
     assert found(study, tomorrow)[9] == Status.LEFT
@@ -64,6 +65,7 @@ def test_status_of_removed_withdrawn_paused_and_paid_people(study):
     assert status[4] == Status.PAID
 
 
+@pytest.mark.slow
 def test_status_of_a_closed_study_is_never_working(study):
     study.state = "closed"
     study.save()

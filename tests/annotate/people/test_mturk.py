@@ -16,6 +16,7 @@ from tests.annotate.people.prolific import (
     places_of,
     recruiting_study,
 )
+from tests.cases import slow
 from tests.people import alice
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +88,7 @@ def test_forged_server_is_refused_and_takes_nothing():
     assert (places_of(link), Visit.objects.count()) == ((0, 0), 0)
 
 
-@pytest.mark.parametrize("server", ["https://www.mturk.com/", SANDBOX])
+@pytest.mark.parametrize("server", ["https://www.mturk.com/", *slow(SANDBOX)])
 def test_completed_assignment_is_posted_back(server):
     study, link = recruiting_study(3, MTURK, redundancy=4)
     worker = Worker(link, server=server)
@@ -106,6 +107,7 @@ def test_completed_assignment_is_posted_back(server):
     assert row.visit == (HIT, worker.session)
 
 
+@pytest.mark.slow
 def test_worker_without_consent_or_work_posts_its_code():
     study, link = recruiting_study(1, MTURK, redundancy=4)
     finished_worker(link)
@@ -122,6 +124,7 @@ def test_worker_without_consent_or_work_posts_its_code():
 # Assignments --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_returned_assignment_is_replaced_by_the_next():
     study, link = recruiting_study(3, MTURK, redundancy=4)
     worker = Worker(link)
@@ -137,6 +140,7 @@ def test_returned_assignment_is_replaced_by_the_next():
     assert study.annotators.filter(external_id=worker.pid).count() == 1
 
 
+@pytest.mark.slow
 def test_second_task_is_not_handed_in_after_the_first():
     study, link = recruiting_study(3, MTURK, redundancy=4)
     worker = finished_worker(link)
@@ -149,6 +153,7 @@ def test_second_task_is_not_handed_in_after_the_first():
     assert visits == {(HIT, first)}
 
 
+@pytest.mark.slow
 def test_id_of_a_person_who_left_gives_no_place_in_another_browser(clock):
     _study, link = recruiting_study(1, MTURK, redundancy=4)
     ann, bob = Worker(link), Worker(link)
@@ -243,6 +248,7 @@ def test_manager_copies_the_external_question():
     assert "2006-07-14/ExternalQuestion.xsd" in text
 
 
+@pytest.mark.slow
 def test_sona_credits_the_person_by_their_survey_code():
     study, link = recruiting_study(3, SONA, redundancy=4)
     shown = alice(study).get(reverse("study-recruitment", args=[study.slug]))

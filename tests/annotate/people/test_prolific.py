@@ -145,6 +145,7 @@ def test_full_link_hands_in_that_no_work_is_left():
 # Places -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_place_of_a_person_who_left_half_way_goes_to_another(clock):
     study, link = recruiting_study(1, redundancy=4)
     ann, bob = Participant(link), Participant(link)
@@ -167,6 +168,7 @@ def test_place_of_a_person_who_left_half_way_goes_to_another(clock):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_place_of_a_person_who_finished_is_kept(clock):
     study, link = recruiting_study(1, redundancy=4)
     ann = Participant(link)
@@ -182,6 +184,7 @@ def test_place_of_a_person_who_finished_is_kept(clock):
     assert places_of(link) == (1, 1)
 
 
+@pytest.mark.slow
 def test_places_are_changed_without_another_address():
     study, link = recruiting_study(1, redundancy=4)
     Participant(link).join()
@@ -229,6 +232,7 @@ def test_same_attempt_is_known_in_another_browser_but_an_id_is_not():
     assert places_of(link) == (2, 2)
 
 
+@pytest.mark.slow
 def test_manager_lets_one_browser_in():
     study, link = recruiting_study(2, redundancy=4)
     ann = Participant(link)
@@ -276,6 +280,7 @@ def test_page_without_an_id_says_what_to_do_and_the_manager_learns_the_name():
 # The manager's page -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_order_counts_people_places_and_cost():
     study, link = recruiting_study(9, redundancy=10)
     # 12 items of 10 ratings, 2 for each person: 60 people, and 6 in reserve.
@@ -295,6 +300,7 @@ def test_order_counts_people_places_and_cost():
     assert (later.people, later.measured, later.minutes) == (57, 3, 1)
 
 
+@pytest.mark.slow
 def test_platform_and_codes_are_changed_while_the_study_runs():
     study, _link = recruiting_study(2, redundancy=4)
     before = code_of(study, "no_work")

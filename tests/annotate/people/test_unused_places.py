@@ -55,6 +55,7 @@ def test_unused_place_is_given_on_when_link_is_full(study):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_unused_place_is_given_on_when_no_story_is_left():
     study = planned_study()
     link = joining.make_link(study, most=50)
@@ -125,6 +126,7 @@ def test_address_gets_forty_places_a_day(study):
 
 
 @pytest.mark.postgresql
+@pytest.mark.slow
 def test_twenty_students_join_at_once_behind_one_address(study):
     link = joining.make_link(study, most=20)
     answers = [ask(link) for _number in range(20)]
@@ -149,6 +151,7 @@ def test_people_who_have_submitted_do_not_count_against_their_address(
     assert ask(link).status_code == 302
 
 
+@pytest.mark.slow
 def test_person_whose_place_was_given_on_takes_it_again_with_the_link(study):
     link = joining.make_link(study, most=2)
     first = ask(link, PROLIFIC_PID="ada")

@@ -61,6 +61,7 @@ def test_withdrawal_of_answers_hides_them_and_reopens_slots():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_withdrawal_cannot_be_undone_by_a_manager():
     ada = known_person()
     study = ada.study
@@ -77,6 +78,7 @@ def test_withdrawal_cannot_be_undone_by_a_manager():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_withdrawal_of_answers_can_follow_once():
     ada = known_person()
     erasing.withdraw(ada, answers=False)
@@ -90,6 +92,7 @@ def test_withdrawal_of_answers_can_follow_once():
     assert list(told) == [{"left_out": 0}, {"left_out": 2}]
 
 
+@pytest.mark.slow
 def test_verify_reports_withdrawn_answers_that_count():
     ada = known_person()
     erasing.withdraw(ada, answers=True)
@@ -114,7 +117,7 @@ def withdraw_page(person: Annotator) -> str:
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("state", ["open", "closed", *slow("paused")])
+@pytest.mark.parametrize("state", ["open", *slow("closed", "paused")])
 def test_annotator_can_withdraw_in_any_study_state(state):
     ada = known_person()
     Study.objects.update(state=state)

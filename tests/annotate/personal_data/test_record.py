@@ -16,6 +16,7 @@ from tests.annotate.personal_data.people_of_studies import (
     WORDS,
     known_person,
 )
+from tests.cases import slow_cases
 from tests.factories import METHODS
 from tests.people import alice, eve, rob
 from tests.working import PAIRWISE
@@ -52,7 +53,10 @@ def test_record_contains_all_personal_data():
 
 @pytest.mark.parametrize(
     ("protocol", "value"),
-    [(COMMENTED, "3"), (PAIRWISE + ASKED, "left"), (RANKING + ASKED, "2>1>3")],
+    [
+        (COMMENTED, "3"),
+        *slow_cases((PAIRWISE + ASKED, "left"), (RANKING + ASKED, "2>1>3")),
+    ],
     ids=["likert", "choice", "ranking"],
 )
 def test_record_names_no_method_and_shows_answers_as_seen(protocol, value):

@@ -108,6 +108,7 @@ def test_aspect_ratio_notes_count_pictures_and_ignore_degraded_copies():
     assert [text[:31] for text in texts(study)] == ["1 of 6 pictures or videos of Al"]
 
 
+@pytest.mark.slow
 def test_draft_page_shows_aspect_ratio_notes_until_launch():
     study = drafted(sized(Alder=TALL, Birch=WIDE, Cedar=WIDE))
     for user in (alice(study), rob(study)):

@@ -169,6 +169,7 @@ def test_example_pictures_require_consent_and_a_valid_link(browser, study, clien
     assert browser.get(address).status_code == 403
 
 
+@pytest.mark.slow
 def test_examples_do_not_reveal_methods():
     study = make_planned(
         ASKED, benchmark=make_benchmark(stories=2, shots=2), annotators=1, redundancy=1

@@ -34,10 +34,12 @@ def plan(text: str):
     return make_planned(text, benchmark=benchmark, annotators=8, redundancy=8)
 
 
+@pytest.mark.slow
 def test_fixed_question_order_follows_the_file():
     assert orders(plan(STUDY)) == [KEYS] * 8
 
 
+@pytest.mark.slow
 def test_random_question_order_differs_between_annotators():
     found = orders(plan(SHUFFLED))
     assert all(sorted(order) == KEYS for order in found)

@@ -20,6 +20,7 @@ from annotate.studies.extending import extend
 from annotate.studies.parts import Presentation
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Output
+from tests.cases import slow
 from tests.clips import stored_clip, write_clip
 from tests.factories import make_benchmark, picture_bytes, store_picture
 from tests.working import LIKERT, PAIRWISE, join, make_planned
@@ -58,7 +59,7 @@ def seen(study: Study, *, rendition="display") -> set[tuple[int, int]]:
     return sizes
 
 
-@pytest.mark.parametrize("text", [LIKERT, PAIRWISE])
+@pytest.mark.parametrize("text", [LIKERT, *slow(PAIRWISE)])
 def test_outputs_of_all_methods_have_one_size(text):
     study = make_planned(text, benchmark=uneven(), annotators=3)
     assert seen(study) == {(96, 96)}
@@ -97,7 +98,8 @@ def test_renditions_of_open_studies_are_drawn_in_advance():
     assert "drawn" not in Study.objects.get().presentation
 
 
-@pytest.mark.parametrize("method", ["Alder", "Elm"], ids=["no larger", "larger"])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["Elm", "Alder"])
 def test_method_added_while_drawing_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")
     study = make_planned(
@@ -130,6 +132,7 @@ def test_unreadable_picture_does_not_block_others(caplog):
     assert "cannot be drawn" in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switch", [True, False])
 def test_preview_matches_the_annotators_page(client, switch):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
@@ -152,6 +155,7 @@ def test_preview_matches_the_annotators_page(client, switch):
     assert client.get(others).status_code == (404 if switch else 200)
 
 
+@pytest.mark.slow
 def test_unused_renditions_are_removed_and_redrawn(settings):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     assert same_size.draw(study, seconds=100)

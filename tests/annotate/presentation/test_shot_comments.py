@@ -146,6 +146,7 @@ def test_form_has_shot_comment_fields_and_refills_them(client):
 SWITCHED_ON = f"{LIKERT}\nredundancy: 1\npresentation: {{shot_comments: true}}\n"
 
 
+@pytest.mark.slow
 def test_shot_comments_stay_with_their_author_after_losing_a_slot(client):
     benchmark = make_benchmark(stories=1, methods=["Alder"])
     study = make_planned(f"{SWITCHED_ON}assignment: open\n", benchmark=benchmark)

@@ -123,6 +123,7 @@ def test_surplus_slots_are_excluded_and_checks_are_not(study):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_undo_restores_redundancy_when_replacement_was_excluded(study):
     """The unit regains its redundancy in either order of restoring."""
     person = study.annotators.get(name="A01")
@@ -153,6 +154,7 @@ def test_excluding_annotator_requires_reason(study, reason):
     assert not Exclusion.objects.exists()
 
 
+@pytest.mark.slow
 def test_verify_finds_exclusions_that_contradict_the_log(study):
     row = exclusion.exclude(study.slots.first(), reason="x", author=None)
     strict = AnalysisView.objects.create(study=study, key="strict", title="Strict")
@@ -169,6 +171,7 @@ def test_verify_finds_missing_view(study):
     assert problems(study) == ["study trial: has no view everything"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [{"methods": ["Birch"]}, {"stories": ["01"]}])
 def test_exclusion_in_withdrawn_unit_gets_no_replacement(what):
     """A withdrawn method needs no more answers, also after an exclusion."""

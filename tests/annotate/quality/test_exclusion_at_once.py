@@ -32,6 +32,7 @@ def run(work, *arguments):
         connection.close()
 
 
+@pytest.mark.slow
 def test_concurrent_exclusions_of_three_people_succeed(study):
     people = list(Annotator.objects.select_related("study"))
 

@@ -70,6 +70,7 @@ def test_flag_stores_data_of_its_sentence(translated):
         assert flag.brief == FAST.split(".")[0]
 
 
+@pytest.mark.slow
 def test_pages_show_finding_in_readers_language(translated):
     study, _flag = raised("warn", chance=0.4)
     client = alice(study)
@@ -98,6 +99,7 @@ def test_flag_of_older_version_keeps_its_text():
         assert "Said before." in shown
 
 
+@pytest.mark.slow
 def test_reason_of_exclusion_by_rule_is_translated(translated):
     study, flag = raised("exclude")
     row = in_force(study).first()

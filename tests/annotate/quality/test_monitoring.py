@@ -16,6 +16,7 @@ from annotate.quality import follow_up, monitoring
 from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.signals import measure
 from tests.annotate.test_concurrency import at_once
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.working import (
@@ -58,6 +59,7 @@ def quickly(person, most):
 # Signals ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_signals_match_hand_made_rows(monkeypatch):
     # The random order depends on the row's id, and so on earlier tests.
     dice = random.Random(1)
@@ -159,8 +161,10 @@ def test_signals_of_pairs_use_sides():
     assert found["majority"].value is None, "nobody else has judged yet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("choice", "value"), [("original", 1.0), ("twin", 0.0), ("tie", 0.0)]
+    ("choice", "value"),
+    [("original", 1.0), ("twin", 0.0), ("tie", 0.0)],
 )
 def test_degraded_copy_beside_original_counts(choice, value):
     text = (
@@ -339,6 +343,7 @@ def test_concurrent_submissions_raise_one_flag():
     assert study.events.filter(kind="flag raised").count() == 2
 
 
+@pytest.mark.slow
 def test_comparison_with_others_runs_every_few_answers():
     odd = "  - {key: odd, signal: agreement, below: 0, action: note}\n"
     study = ruled(odd)
@@ -377,7 +382,7 @@ def test_check_rules_has_constant_number_of_queries():
     assert queries(1) == queries(10) <= 7
 
 
-@pytest.mark.parametrize("first", ["pause", "exclude"])
+@pytest.mark.parametrize("first", ["pause", *slow("exclude")])
 def test_answer_that_breaks_two_rules_excludes(first):
     second = {"pause": "exclude", "exclude": "pause"}[first]
     study = ruled(rule(first, "first"), rule(second, "second"))
@@ -389,6 +394,7 @@ def test_answer_that_breaks_two_rules_excludes(first):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_resuming_restores_finished_state_after_pause_by_rule():
     study = ruled(rule("pause", at_least=12))
     person = join(study, "A01")

@@ -110,6 +110,7 @@ def test_even_skips_are_about_no_method():
     assert skips_one_method([(["Alder"], True)] * 9).value is None
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_server_compares_each_person_with_the_others():
     study = make_planned(PAIRWISE, annotators=4, redundancy=4)

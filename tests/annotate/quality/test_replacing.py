@@ -158,6 +158,7 @@ def test_seen_ratings_are_set_aside_asked_again_and_paid(study):
     assert others.filter(state="submitted").count() == 2
 
 
+@pytest.mark.slow
 def test_earlier_exclusion_cannot_be_undone_afterwards(study):
     output = output_of(study)
     work(join(study), always("3"))
@@ -226,6 +227,7 @@ def test_planned_person_keeps_their_place():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_pairs_and_repeats_of_the_output_are_affected_too():
     text = f"{PAIRWISE}\nassignment: open\nredundancy: 2\nsession_size: 4\n"
     study = make_planned(text, benchmark=make_benchmark(stories=2))
@@ -344,23 +346,21 @@ def test_manager_compares_and_accepts(study):
     assert Exclusion.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    ("data", "shot", "why"),
-    [
+def test_unusable_file_changes_nothing(study, subtests):
+    output = output_of(study)
+    for data, shot, why in [
         (b"no picture", "2", "This file cannot be used"),
         (picture_bytes("01 Birch 2"), "2", "This is the same picture"),
         (picture_bytes("01 Birch 2", fmt="BMP"), "2", "This is the same picture"),
         (picture_bytes("right"), "9", "no such picture"),
         (picture_bytes("right"), "", "Choose the picture"),
         (b"", "2", "This file cannot be used"),
-    ],
-)
-def test_unusable_file_changes_nothing(study, data, shot, why):
-    output = output_of(study)
-    refused = send(alice(study), study, output, data, shot)
-    assert refused.status_code == 422
-    assert why in refused.content.decode()
-    assert "offer" not in refused.context
+    ]:
+        with subtests.test(why):
+            refused = send(alice(study), study, output, data, shot)
+            assert refused.status_code == 422
+            assert why in refused.content.decode()
+            assert "offer" not in refused.context
 
 
 def test_forged_offer_is_refused(study):
@@ -391,6 +391,7 @@ def test_missing_picture_can_be_added(study):
     assert output.frames.get(number=2).media is not None
 
 
+@pytest.mark.slow
 def test_video_is_replaced_and_its_length_compared(tmp_path):
     study = make_study(
         benchmark=video_benchmark(tmp_path), kind="choice", consented=True

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.urls import reverse
 
 from annotate.assignment import choosing, control_slots
 from annotate.audit_log.verifying import problems
@@ -156,6 +155,7 @@ def test_answers_are_closed_after_feedback(browser, study):
     assert sorted(stored.values_list("value", flat=True)) == [0, 0]
 
 
+@pytest.mark.slow
 def test_failed_round_is_repeated_and_keeps_answers(browser, study):
     browser.start()
     train(browser, ("0", "4"), ("0", "4"))
@@ -184,6 +184,7 @@ def stories_of_round(person, number: int) -> list[str]:
     return list(own.values_list("unit__story__key", flat=True))
 
 
+@pytest.mark.slow
 def test_repeat_shows_same_stories_in_another_order_when_there_are_no_others(
     browser, study
 ):
@@ -217,6 +218,7 @@ def test_repeat_takes_other_stories_first(client, per_round, sentence):
     assert first | second == {"01", "02", "03"} or not first & second
 
 
+@pytest.mark.slow
 def test_second_failed_round_frees_slots(browser, study):
     browser.start()
     train(browser, *[("0", "4")] * 5)
@@ -265,13 +267,6 @@ def test_training_is_left_out_of_tables_counts_and_flags(study):
     assert problems(study) == []
 
 
-def test_training_cannot_be_bypassed(client, study):
-    person = join(study, "A01")
-    headers = {"Authorization": f"Invitation {person.invitation.token}"}
-    slot = client.post(reverse("api-slot"), headers=headers).json()["story"]
-    assert Slot.objects.get(code=slot["code"]).purpose == Purpose.TRAINING
-
-
 def test_two_tabs_begin_one_round(browser, study):
     browser.start()
     browser.post(browser.address("instructions"))
@@ -311,6 +306,7 @@ def test_too_many_training_units_are_refused():
         make_planned(text, annotators=1, redundancy=1)
 
 
+@pytest.mark.slow
 def test_returning_annotator_continues_training_round():
     two = (
         LIKERT

@@ -14,7 +14,7 @@ from annotate.studies.study_file import (
     read_definition,
     write_definition,
 )
-from tests.cases import slow
+from tests.cases import slow_cases
 from tests.factories import make_benchmark
 from tests.working import Browser, always, join, make_planned, work
 
@@ -61,7 +61,8 @@ def study():
     return make_planned(RATINGS, annotators=3, redundancy=2)
 
 
-@pytest.mark.parametrize("value", [0, *slow(1, 2, 3, 4)])
+@pytest.mark.slow
+@pytest.mark.parametrize("value", range(5))
 def test_training_fails_with_one_answer_to_everything(study, value):
     person = join(study, "A01")
     done = work(person, always(str(value)))
@@ -69,7 +70,9 @@ def test_training_fails_with_one_answer_to_everything(study, value):
     assert study.annotators.get(name="A01").state == Annotator.State.FAILED
 
 
-@pytest.mark.parametrize(("by", "is_passed"), [(1, True), (3, True), (-1, False)])
+@pytest.mark.parametrize(
+    ("by", "is_passed"), [(1, True), (-1, False), *slow_cases((3, True))]
+)
 def test_rating_degraded_copies_lower_passes_training(study, by, is_passed):
     person = join(study, "A01")
     work(person, drop(by), most=4)
@@ -81,6 +84,7 @@ def test_rating_degraded_copies_lower_passes_training(study, by, is_passed):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_degraded_copy_is_compared_with_original_of_same_round(study):
     person = join(study, "A01")
     work(person, drop(-1), most=4)
@@ -115,6 +119,7 @@ def lowest_of_cast(slot, question):
     return "0" if question == "cast" else drop(2)(slot, question)
 
 
+@pytest.mark.slow
 def test_copy_of_original_with_lowest_rating_is_not_marked(study):
     person = join(study, "A01")
     _original, cast, _other, beauty = work(person, lowest_of_cast, most=4)
@@ -128,6 +133,7 @@ def test_copy_of_original_with_lowest_rating_is_not_marked(study):
     assert (signal.value, signal.n) == (1, 1)
 
 
+@pytest.mark.slow
 def test_round_with_few_marked_answers_is_not_passed(client):
     study = make_planned(
         RATINGS.replace("twins: 2", "twins: 3"), annotators=1, redundancy=1
@@ -150,6 +156,7 @@ def test_round_with_few_marked_answers_is_not_passed(client):
     assert "not checked" not in pages[3]
 
 
+@pytest.mark.slow
 def test_managers_see_expected_answers_beside_original(admin_client, study):
     person = join(study, "A01")
     original, twin = work(person, always("3"), most=2)
@@ -163,7 +170,8 @@ def test_managers_see_expected_answers_beside_original(admin_client, study):
 # Several at once
 
 
-@pytest.mark.parametrize("side", ["left", *slow("tie", "right")])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", ["left", "tie", "right"])
 def test_choosing_one_side_fails_training(side):
     """Three pairs have four answers; two are from one pair."""
     study = make_planned(PAIRS, annotators=4, redundancy=2)
@@ -199,6 +207,7 @@ def test_ranking_must_put_original_before_degraded_copy(ranking):
     assert problems(ranking) == []
 
 
+@pytest.mark.slow
 def test_feedback_shows_order_as_seen(client, ranking):
     browser = Browser(client, ranking.annotators.get(name="A01"))
     browser.start()
@@ -217,6 +226,7 @@ def test_feedback_shows_order_as_seen(client, ranking):
     assert f"Version {at[1]} was made worse on purpose. It is a copy" in browser.text()
 
 
+@pytest.mark.slow
 def test_feedback_names_degraded_side(client):
     study = make_planned(PAIRS, annotators=3)
     browser = Browser(client, study.annotators.get(name="A01"))

@@ -65,7 +65,7 @@ def walked(study: Study, monkeypatch, *, seconds=60.0, **people) -> walk.Walked:
 
 
 @pytest.mark.parametrize(
-    "text", [LIKERT, RANKING, CHECKLIST, *slow(PAIRWISE, TEXT, MARKS)]
+    "text", [LIKERT, *slow(RANKING, CHECKLIST, PAIRWISE, TEXT, MARKS)]
 )
 def test_every_kind_of_question_is_answered(text, monkeypatch):
     study = launched(text, annotators=2, redundancy=2)
@@ -79,6 +79,7 @@ def test_every_kind_of_question_is_answered(text, monkeypatch):
     assert all(one["minutes"] is not None for one in result["people"])
 
 
+@pytest.mark.slow
 def test_open_study_is_filled_by_sittings_of_people_from_a_link(monkeypatch):
     text = LIKERT + "assignment: open\nredundancy: 2\nsession_size: 6\n"
     study = launched(text, benchmark=make_benchmark(stories=3, shots=1))

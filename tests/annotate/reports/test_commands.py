@@ -20,6 +20,7 @@ def scored_study(tmp_path):
     return study
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "options"), [("export_study", {}), ("report", {"resamples": 0})]
 )

@@ -117,6 +117,7 @@ def test_only_an_owner_deletes(study):
 
 
 @pytest.mark.postgresql
+@pytest.mark.slow
 def test_large_study_is_deleted_by_a_worker_which_goes_on_after_a_failure(
     study, owner, monkeypatch
 ):

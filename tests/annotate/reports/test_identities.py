@@ -54,6 +54,7 @@ def metrics(folder):
     return set(pd.read_csv(folder / "tables" / "correlations.csv")["metric"])
 
 
+@pytest.mark.slow
 def test_report_uses_the_newest_complete_identity_and_names_others(study):
     folder, page = build(study)
     assert metrics(folder) == {"sharpness"}
@@ -93,6 +94,7 @@ def test_unknown_identity_is_refused_with_the_known_ones(study, tmp_path):
         call_command("report", study.slug, **arguments)
 
 
+@pytest.mark.slow
 def test_page_lists_what_made_the_scores(study):
     client = alice(study)
     page = client.get(reverse("study-scoring", args=[study.slug])).content.decode()

@@ -76,6 +76,7 @@ def test_scores_stored_after_the_moment_are_named(study):
     )
 
 
+@pytest.mark.slow
 def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     rows = MetricScore.objects.filter(metric="sharpness", story__key="01")
@@ -121,6 +122,7 @@ def test_version_without_scores_is_named_separately(study):
     assert "Metric sharpness: 1 output of 6 left out" in page
 
 
+@pytest.mark.slow
 def test_page_names_the_missing_scores_in_advance(study):
     client = alice(study)
     address = reverse("report-list", args=[study.slug])

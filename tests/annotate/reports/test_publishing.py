@@ -230,6 +230,7 @@ def test_error_of_the_disk_is_shown_without_folders(report, monkeypatch):
     assert "/srv/secret" not in shown
 
 
+@pytest.mark.slow
 def test_failed_update_is_shown_to_managers_who_can_build_it_again(report, monkeypatch):
     study, address = report.study, publish(report)
     erasing.withdraw(study.annotators.get(name="A02"), answers=True)

@@ -134,6 +134,7 @@ def test_researcher_cannot_cancel_the_report_of_another_account(study):
     assert report.state == "cancelled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before a step", "after the last step"])
 def test_worker_removes_files_of_a_cancelled_report(study, monkeypatch, when):
     answer_everything(study)

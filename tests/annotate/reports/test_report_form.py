@@ -58,6 +58,7 @@ def table(report, name):
     return pd.read_csv(building.folder(report) / "tables" / f"{name}.csv")
 
 
+@pytest.mark.slow
 def test_report_covers_the_ticked_questions_and_metrics(study):
     report = ask(study, questions=["character"], metrics=["sharpness", "shots_present"])
     assert report.state == "done", report.error
@@ -113,6 +114,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.slow
 def test_unknown_names_are_refused_with_suggestions(study):
     for asked, told in REFUSED:
         assert refused(study, **asked) == told

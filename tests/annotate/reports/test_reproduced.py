@@ -101,10 +101,8 @@ def tables_of(path):
 LITTLE = {"levels": ("story",), "coefficients": ("kendall",)}
 
 
-@pytest.mark.parametrize(
-    ("kind", "resamples"),
-    [pytest.param("likert", 10, marks=pytest.mark.slow), ("choice", 0)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "resamples"), [("likert", 10), ("choice", 0)])
 def test_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
     study = open_study(kind)
     slots = study.slots.filter(state="submitted").order_by("pk")
@@ -135,6 +133,7 @@ def test_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
     assert tables_of(tmp_path / "again") != first
 
 
+@pytest.mark.slow
 def test_report_uses_the_answers_of_its_moment():
     """The answer may have changed after the last event before the report."""
     study = open_study()

@@ -64,6 +64,7 @@ def test_people_without_answers_have_one_reason_each_as_of_the_moment(client):
     ]
 
 
+@pytest.mark.slow
 def test_excluded_answers_have_the_rule_that_left_them_out():
     study = open_study()
     for slot in study.slots.filter(state="submitted", annotator__name="A01")[:2]:

@@ -21,6 +21,7 @@ from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db
 
+OTHERS = [kind for kind in KINDS if kind not in ("likert", "checklist")]
 ANSWERS = {"choice": "b", "ranking": "bca", "text": "=1+2", "marks": "nothing"}
 
 
@@ -40,7 +41,7 @@ def scored(study):
 
 
 @pytest.mark.parametrize("form", ["csv", *slow("jsonl")])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["likert", "checklist", *slow(*OTHERS)])
 def test_package_is_valid_for_frictionless(kind, form, tmp_path):
     """Frictionless checks every cell of CSV; of JSON lines it needs an extra."""
     study = scored(answered(kind, presentation={"shot_comments": True}))
@@ -109,7 +110,7 @@ def test_empty_table_keeps_its_columns(tmp_path):
     assert "rating" in frame
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice", "ranking", "checklist"])
+@pytest.mark.parametrize("kind", ["likert", "ranking", *slow("choice", "checklist")])
 def test_wide_table_is_the_pivot_of_the_long_one(kind, tmp_path):
     """The pivot is that of pandas."""
     study = answered(kind)
@@ -132,6 +133,7 @@ def test_wide_table_is_the_pivot_of_the_long_one(kind, tmp_path):
     pd.testing.assert_frame_equal(wide, pivot, check_names=False)
 
 
+@pytest.mark.slow
 def test_wide_ratings_with_scores_are_read_by_analysis(tmp_path):
     study = scored(answered())
     write_export(study, tmp_path, layout="wide", with_scores=True)
@@ -179,6 +181,7 @@ def test_crowd_kit_aggregates_ratings(tmp_path):
     assert "character/01/Alder" in labels
 
 
+@pytest.mark.slow
 def test_crowd_kit_ranks_methods(tmp_path):
     """All prefer the second method in alphabetical order; ties are left out."""
     study = answered("choice")

@@ -52,25 +52,6 @@ def untouched(study) -> bool:
     return not (begun.exists() or stored)
 
 
-def test_api_assigns_no_slot_before_the_instructions():
-    study = make_study()
-    person = agreed(study)
-    response = api(person).post(reverse("api-slot"))
-    assert response.status_code == 409
-    assert "read the instructions" in response.json()["detail"]
-    assert untouched(study)
-
-
-def test_api_stores_no_answers_before_the_instructions():
-    study = make_study()
-    person = agreed(study)
-    for slot in person.slots.all():
-        answers = {"answers": {"character": "3", "aesthetics": "3"}, "seconds": 31}
-        url = reverse("api-submit", args=[slot.code])
-        assert api(person).post(url, answers, format="json").status_code == 409
-    assert untouched(study)
-
-
 def test_save_stores_nothing_before_the_instructions(client):
     study = make_study()
     person = agreed(study)

@@ -11,6 +11,7 @@ from annotate.kinds.base import BadAnswerError
 from annotate.models import StoryComment, Study
 from annotate.people import inviting
 from tests import answering
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.people import alice
 from tests.working import LIKERT, end_leases, join, make_planned, work
@@ -75,7 +76,7 @@ def test_story_comments_are_refused_when_disabled(study, ann, slot):
     assert StoryComment.objects.get().text == "Dark."
 
 
-@pytest.mark.parametrize("how", ["expired", "revoked"])
+@pytest.mark.parametrize("how", ["expired", *slow("revoked")])
 def test_story_comment_is_visible_to_its_author_only(
     client, study, ann, bob, slot, how
 ):

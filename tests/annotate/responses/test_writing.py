@@ -126,11 +126,12 @@ def test_submitted_answer_can_change_while_study_is_open(slot, ann):
         answer(slot, ann, 1)
 
 
-@pytest.mark.parametrize("value", [-1, 5, "5", "--3", "", "٣", "3.0", True, "left"])
-def test_rating_off_the_scale_is_refused(slot, ann, value):
-    with pytest.raises(AnswerError):
-        answer(slot, ann, value)
-    assert not Rating.objects.exists()
+def test_rating_off_the_scale_is_refused(slot, ann, subtests):
+    for value in [-1, 5, "5", "--3", "", "٣", "3.0", True, "left"]:
+        with subtests.test(str(value)):
+            with pytest.raises(AnswerError):
+                answer(slot, ann, value)
+            assert not Rating.objects.exists()
 
 
 @pytest.mark.postgresql
@@ -157,13 +158,6 @@ def test_missing_answers_are_named(slot, ann):
     answer(slot, ann, 1)
     with pytest.raises(AnswerError, match="Aesthetics"):
         answering.submit(slot=slot, annotator=ann)
-
-
-def test_submitting_twice_changes_nothing(slot, ann):
-    first = submit(slot, ann)
-    second = answering.submit(slot=slot, annotator=ann, seconds=99)
-    assert second.submitted_at == first.submitted_at
-    assert second.seconds == 12
 
 
 @pytest.mark.parametrize(
@@ -198,14 +192,6 @@ def test_draft_returns_after_an_expired_lease(slot, ann):
     assert (
         writing.current_answers(again, ann)[slot.study.questions.first().pk].value == 2
     )
-
-
-def test_answer_after_expiry_takes_the_slot_again(slot, ann):
-    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
-    giving_back.release_expired()
-    answer(slot, ann, 3)
-    slot.refresh_from_db()
-    assert slot.state == Slot.State.LEASED
 
 
 @pytest.mark.postgresql
@@ -279,23 +265,12 @@ def test_revoked_annotator_cannot_answer(study, ann, slot):
     assert Slot.objects.get(pk=free.pk).annotator is None
 
 
-@pytest.mark.parametrize("state", ["paused", "closed", "draft"])
-def test_slots_cannot_be_taken_while_study_is_paused(study, ann, state):
+def test_slots_cannot_be_taken_while_study_is_paused(study, ann):
     waiting = choosing.next_slot(ann)
-    Study.objects.update(state=state)
+    Study.objects.update(state="paused")
     with pytest.raises(SlotTakenError):
         leasing.take(waiting, ann)
     assert choosing.next_slot(ann) is None
-
-
-def test_answers_of_an_earlier_session_are_final(study, ann):
-    slots = list(leasing.own_slots(ann))
-    for slot in slots[:3]:
-        submit(leasing.take(slot, ann), ann)
-    answer(slots[0], ann, 1)
-    leasing.take(slots[3], ann)
-    with pytest.raises(AnswerError, match="sitting is over"):
-        answer(slots[0], ann, 2)
 
 
 # Finishing, and free slots ------------------------------------------------------------

@@ -41,11 +41,16 @@ def test_file_keeps_the_moved_deadline(study):
     assert read_definition(write_definition(again), file="", name="pilot") == again
 
 
-@pytest.mark.parametrize("text", ["soon", "20301231", "true", "2030-02-30", "[1]"])
-def test_file_refuses_other_than_a_day(study, text):
-    file = f"deadline: {text}\nquestions:\n- {{key: a, kind: likert, title: A}}\n"
-    with pytest.raises(DefinitionError, match="write a day, such as 2026-12-31"):
-        read_definition(file, file="pilot.yaml", name="pilot")
+def test_file_refuses_other_than_a_day(subtests):
+    for text in ["soon", "20301231", "true", "2030-02-30", "[1]"]:
+        with subtests.test(text):
+            file = (
+                f"deadline: {text}\nquestions:\n- {{key: a, kind: likert, title: A}}\n"
+            )
+            with pytest.raises(
+                DefinitionError, match="write a day, such as 2026-12-31"
+            ):
+                read_definition(file, file="pilot.yaml", name="pilot")
 
 
 def test_plan_refuses_a_past_deadline_with_the_reason(study):

@@ -150,6 +150,7 @@ def test_added_people_share_unstarted_work():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_new_methods_are_shared_by_old_and_new_people():
     study = planned_study(annotators=4, redundancy=4)
     extend(study, methods=["Cedar"], stories=["03"], annotators=4)
@@ -212,9 +213,9 @@ def test_dry_run_returns_same_result_without_storing():
     assert extend(study, methods=["Cedar"], annotators=1) == check
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
+def test_impossible_extension_is_refused_with_reason(subtests):
+    study = planned_study()
+    for asked, words in [
         ({}, "adds nothing"),
         ({"methods": ["Oak"]}, "No output of method Oak"),
         ({"stories": ["77"]}, "No output of story 77"),
@@ -222,13 +223,11 @@ def test_dry_run_returns_same_result_without_storing():
         ({"redundancy": 0}, "from 1 to"),
         ({"annotators": -1}, "from 0 to"),
         ({"annotators": {"fr": 2}}, "no languages"),
-    ],
-)
-def test_impossible_extension_is_refused_with_reason(asked, words):
-    study = planned_study()
-    with pytest.raises(ChangeError, match=words):
-        extend(study, **asked)
-    assert problems(study) == []
+    ]:
+        with subtests.test(words):
+            with pytest.raises(ChangeError, match=words):
+                extend(study, **asked)
+            assert problems(study) == []
 
 
 @pytest.mark.postgresql

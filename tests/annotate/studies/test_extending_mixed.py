@@ -68,13 +68,14 @@ def late_shares(study, parts):
     return [late[part] / shown[part] for part in range(parts)]
 
 
+@pytest.mark.slow
 @pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("kind", "people", "stories", "parts"),
     [
         ("likert", 6, 8, 2),
-        pytest.param("likert", 24, 40, 5, marks=pytest.mark.slow),
-        pytest.param("choice", 60, 40, 5, marks=pytest.mark.slow),
+        ("likert", 24, 40, 5),
+        ("choice", 60, 40, 5),
     ],
 )
 def test_late_items_are_mixed_with_the_rest(kind, people, stories, parts):
@@ -129,6 +130,7 @@ def test_free_late_items_are_mixed_with_the_rest():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_people_without_older_items_are_named():
     study, _stories = planned("likert", 1, 0, annotators=6)
     first = study.annotators.order_by("name").first()

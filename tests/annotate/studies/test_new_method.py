@@ -38,6 +38,7 @@ def test_method_is_compared_with_those_it_is_set_against():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_further_method_adds_no_pairs_of_older_ones():
     """Cedar and Alder were not to be compared, and are not by what comes after."""
     study = planned_study("choice", methods=["Alder", "Birch"], assignment="open")
@@ -65,6 +66,7 @@ def _copy_of(name: str) -> str:
     return "Dogwood"
 
 
+@pytest.mark.slow
 def test_method_joins_an_adaptive_study_and_restarts_it():
     adaptive = {"question": "quality", "top": 1, "least": 2}
     study = planned_study("choice", assignment="open", adaptive=adaptive)

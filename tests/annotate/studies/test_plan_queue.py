@@ -16,6 +16,7 @@ from annotate.studies.extending import extend
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition
 from tests.annotate.setup_form.test_study import filled
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.people import log_in
 from tests.working import LIKERT, make_planned
@@ -105,7 +106,7 @@ def test_large_check_runs_in_worker(manager, woods, monkeypatch, notifications):
     assert not Study.objects.exists()
 
 
-@pytest.mark.parametrize("is_edited", [False, True])
+@pytest.mark.parametrize("is_edited", [True, *slow(False)])
 def test_large_study_is_stored_by_worker(
     manager, woods, low_limit, notifications, is_edited
 ):
@@ -135,6 +136,7 @@ def test_impossible_plan_fails_with_reason(manager, woods, low_limit, notificati
     assert "leave some of 200 annotators without anything to judge" in shown
 
 
+@pytest.mark.slow
 def test_new_check_replaces_previous_one(manager, woods, low_limit, notifications):
     post(manager, large(), "check", **HTMX)
     post(manager, large(), "check", **HTMX)
@@ -143,6 +145,7 @@ def test_new_check_replaces_previous_one(manager, woods, low_limit, notification
     assert [plan.state for plan in StudyPlan.objects.all()] == ["cancelled", "queued"]
 
 
+@pytest.mark.slow
 def test_account_can_plan_one_study_at_a_time(manager, woods, low_limit, notifications):
     post(manager, large(), "create")
     reply = post(manager, large(slug=["another"]), "create")
@@ -151,6 +154,7 @@ def test_account_can_plan_one_study_at_a_time(manager, woods, low_limit, notific
     assert StudyPlan.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_plan_can_be_cancelled_on_its_page(manager, woods, low_limit, notifications):
     post(manager, large(), "check", **HTMX)
     plan = StudyPlan.objects.get()

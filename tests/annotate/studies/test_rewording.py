@@ -145,6 +145,7 @@ def test_second_manager_keeps_the_first_ones_correction(study):
     assert rewording.reword(study, seen | {HELP: "First."}, version=1) == []
 
 
+@pytest.mark.slow
 def test_training_feedback_is_corrected_on_page_and_in_file(client):
     text = """{}
 training:
@@ -174,6 +175,7 @@ training:
     assert "Feedback 1 (en): <del>Teh fox stays</del>" in seen
 
 
+@pytest.mark.slow
 def test_feedback_written_by_the_program_can_be_corrected():
     study = plan_study(
         load_definition("vistorybench-user-study"),

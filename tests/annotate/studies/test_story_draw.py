@@ -236,6 +236,7 @@ def test_drawn_stories_without_pairs_have_no_probabilities():
     assert not study.story_draws.exists()
 
 
+@pytest.mark.slow
 def test_bundle_carries_the_draw_and_what_was_not_drawn(tmp_path, settings):
     benchmark = make_benchmark(stories=6, shots=1)
     score(benchmark, dict.fromkeys(KEYS, 1.0))
@@ -309,6 +310,7 @@ def test_pages_offer_the_draw_and_warn_about_choices_by_hand(client):
     assert outside not in rated(study)
 
 
+@pytest.mark.slow
 @pytest.mark.postgresql
 def test_metrics_that_shaped_a_method_are_declared_on_a_page(client):
     study = planned("null", more="trained_on: {Cedar: [clip_i]}")

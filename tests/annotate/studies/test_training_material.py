@@ -8,7 +8,6 @@ from annotate.studies.planning import Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
 from tests.browser.reels import make_drawn_reels
-from tests.cases import slow_cases
 from tests.factories import make_benchmark
 from tests.working import make_planned
 
@@ -88,6 +87,7 @@ def test_feedback_describes_degradation_and_announces_comparison():
     assert "它在“角色”和“地点”方面" in twin.feedback["zh"]
 
 
+@pytest.mark.slow
 def test_original_is_expected_winner_side_by_side():
     study = make_planned(PAIRS, annotators=3)
     for unit, key in zip(training(study), ("cast", "order"), strict=True):
@@ -167,6 +167,7 @@ def test_outputs_of_gold_and_of_other_methods_are_not_used():
     assert "Cedar" not in {method for _story, method in names}
 
 
+@pytest.mark.slow
 def test_training_outputs_are_not_used_as_checks():
     checks = (
         "checks: {per_session: 1, kinds: [twin], share: 1.0, "
@@ -218,6 +219,7 @@ def test_impossible_training_gives_note_without_error(made, reason):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_videos_make_training_like_pictures(tmp_path):
     benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=3, seconds=0.5)
     study = plan_study(
@@ -233,17 +235,16 @@ def test_videos_make_training_like_pictures(tmp_path):
     assert sum(differs for _n, differs, _of in asked.example_shots) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "degradations"),
     [
         ("vistar-pairwise", {"blurred"}),
         ("vistorybench-crowd", {"foreign_shot", "blurred"}),
-        *slow_cases(
-            ("vistorybench-user-study", {"foreign_shot", "blurred"}),
-            ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
-            ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
-            ("oneig-ratings", {"foreign_shot", "blurred"}),
-        ),
+        ("vistorybench-user-study", {"foreign_shot", "blurred"}),
+        ("storybench-side-by-side", {"foreign_shot", "blurred", "shuffled"}),
+        ("envision-expert", {"foreign_shot", "blurred", "shuffled"}),
+        ("oneig-ratings", {"foreign_shot", "blurred"}),
     ],
 )
 def test_templates_of_pictures_make_training(name, degradations):

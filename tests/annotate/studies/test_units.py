@@ -225,6 +225,7 @@ def test_missing_shots_are_noted_before_launch():
     assert prepare(replace(setup, stories=("02",))).notes() == []
 
 
+@pytest.mark.slow
 def test_degraded_copies_are_drawn_before_transaction(monkeypatch):
     """A transaction blocks all other writes to SQLite."""
     depth = len(connection.savepoint_ids)
