@@ -154,7 +154,7 @@ def share_influence(answers: LabelAnswers, found: TrueLabels) -> Array | None:
     for k, weight in enumerate(q.T):
         scores = sparse.hstack(
             [
-                np.tile(of_share[k], (len(q), 1)),
+                sparse.csr_array(np.tile(of_share[k], (len(q), 1))),
                 of_errors @ sparse.diags_array((of == k).astype(float)),
             ],
             format="csr",
@@ -162,8 +162,8 @@ def share_influence(answers: LabelAnswers, found: TrueLabels) -> Array | None:
         weighted = sparse.diags_array(weight) @ scores
         expected += weighted
         unknown += scores.T @ weighted
-    unknown = (unknown - expected.T @ expected).toarray()
-    information = n[row, None] * spread * np.outer(unit, unit) - unknown
+    lost = (unknown - expected.T @ expected).toarray()
+    information = n[row, None] * spread * np.outer(unit, unit) - lost
     if np.linalg.eigvalsh(information)[0] < SINGULAR:
         return None
     solved = np.linalg.solve(information, np.diag(unit)[:, is_share])
