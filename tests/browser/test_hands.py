@@ -23,7 +23,7 @@ from annotate.models import CHECKS, Invitation, Purpose, Rating, Slot, Study
 from annotate.responses.writing import current_answers
 from annotate.studies.definition import TEMPLATES
 from annotate.studies.study_file import load_definition
-from tests.browser.hands import HANDS
+from tests.browser.hands import HANDS, NoScript
 from tests.browser.reels import make_same_reel
 from tests.cases import named_cases
 from tests.clips import write_clip
@@ -221,6 +221,18 @@ def test_stories_are_answered_by_every_input(page, live_server, clip, row, hand)
     assert verifying.problems(study) == []
     if row.purpose == "training":
         assert study.annotators.get().trained_at is not None
+
+
+@pytest.mark.page_errors("422 .*/submit/")
+def test_problem_is_in_view_without_scripts(chromium, live_server):
+    study = make_study(benchmark=make_benchmark(shots=7), annotators=1)
+    token = Invitation.objects.get(annotator=join(study, "A01")).token
+    size = {"width": 390, "height": 844}
+    with NoScript().page(chromium, viewport=size) as page:
+        page.goto(live_server.url + reverse("rate-pause", args=[token]))
+        page.locator("main form button.primary").click()
+        page.locator("#submit").click()
+        expect(page.locator("#problem")).to_be_in_viewport()
 
 
 def answer_unit(page, hand, row: Row, given: dict) -> None:

@@ -163,6 +163,13 @@ def test_questions_are_answered_on_the_first_screen(opened):
         assert opened.evaluate(bottom) <= screens * height
 
 
+@pytest.mark.browser
+def test_plotly_waits_for_the_first_figure(opened):
+    assert opened.evaluate("typeof Plotly") == "undefined"
+    opened.locator("#metrics > summary").click()
+    wait(opened, "typeof Plotly === 'object'")
+
+
 FIRST_TICK = "document.querySelector('#coefficients-0 .xtick text')"
 
 

@@ -5,6 +5,12 @@ const Figures = (() => {
     "{{ figure.key }}": [{% for panel in figure.panels %}{{ panel.plot|safe }},{% endfor %}],
 {% endfor %}
   };
+  // Plotly takes seconds to start on a slow machine, so it waits for the first figure.
+  function start() {
+    if (window.Plotly) return;
+{{ plotly|safe }}
+  }
+
   const INK = "#1d2422", LIGHT = "#e8ece9", GRID = "rgba(128,128,128,0.25)";
   const FONT = "system-ui, 'Noto Sans', 'Noto Sans CJK SC', sans-serif";
   const clear = "rgba(0,0,0,0)";
@@ -27,6 +33,7 @@ const Figures = (() => {
   }
 
   async function panelSvg(plot, width, height, prefix) {
+    start();
     const { data, layout } = dressed(plot, INK);
     const url = await Plotly.toImage(
       { data, layout: { ...layout, width, height }, config: { staticPlot: true } },
@@ -89,5 +96,5 @@ const Figures = (() => {
     return canvas.toDataURL("image/png");
   }
 
-  return { all, dressed, svg, png, INK, LIGHT };
+  return { all, start, dressed, svg, png, INK, LIGHT };
 })();

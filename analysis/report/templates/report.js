@@ -138,6 +138,7 @@
   function draw(box) {
     if (done.has(box)) return;
     done.add(box);
+    Figures.start();
     const plots = box.querySelectorAll(".plot");
     Figures.all[box.dataset.figure].forEach((plot, i) => {
       const { data, layout } = Figures.dressed(plot, ink());
