@@ -231,7 +231,7 @@ def problems_of(task: ImportTask, error: InputError) -> Preview:
     """Return what a page shows of a refused import."""
     return {
         "problems": [
-            task.plain(line).replace(": expected ", _(": expected "))
+            task.plain(line)
             for line in error.problems.lines(SHOWN_OF_A_KIND, _("... and {n} more"))
         ],
         "problems_total": error.problems.total,
