@@ -148,6 +148,7 @@ def read_outputs(
     if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
     form = options.get("form", "")
+    create_stories = options.get("create_stories", False)
     files = find_folders(root, stories=set(shots), method=method, form=form)
     warnings = files.notes
     problems: Problems[Problem] = Problems()
@@ -175,7 +176,7 @@ def read_outputs(
     stored = _stored(benchmark)
     reading.settle(found, _with_pictures(stored), warnings)
     reading.set_shifts(found, shots, warnings)
-    if options.get("create_stories"):
+    if create_stories:
         reading.add_new_shots(shots, found)
     for rendering in found:
         reading.check_fit(rendering, shots, problems)

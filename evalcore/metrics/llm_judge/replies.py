@@ -22,7 +22,7 @@ WITHHELD = "withheld by a content filter"
 EMPTY = "empty"  # although it may have thoughts
 # Or it reports an error with status 200.
 MALFORMED = "not in OpenAI's protocol"
-# What a server says of an answer that ended at the length limit.
+# How a server calls the end of an answer at the length limit.
 AT_LIMIT = ("length", "max_tokens")
 START_OF_THOUGHT = re.compile("<(?:think|thinking|reasoning)>")
 END_OF_THOUGHT = re.compile("</(?:think|thinking|reasoning)>")
