@@ -50,10 +50,10 @@ def late_claims(
             )
             yield claim_of(shown, row["question"], text)
     choices = late_drift[late_drift["source"] == "choices"]
-    for question, own in choices.groupby("question", sort=False):
+    for question, part in choices.groupby("question", sort=False):
         # Without any test, the least p-value is missing.
-        if own["p_value"].min() >= SIGNIFICANT:
-            pairs = counted(own["n_linking"].max(), "pair")
+        if part["p_value"].min() >= SIGNIFICANT:
+            pairs = counted(part["n_linking"].max(), "pair")
             yield claim_of(False, question, word("late", "choices open", n=pairs))
 
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -43,7 +43,8 @@ def metric_values(request: UserRequest, study: Study) -> HttpResponse:
     check_benchmark_of(request.user, study)
     values = _chosen(request, study)
     by_method: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for place, rows in enumerate((values.scores, values.absences)):
+    tables: tuple[QuerySet[Any], ...] = (values.scores, values.absences)
+    for place, rows in enumerate(tables):
         counts = rows.order_by().values_list("method__name").annotate(n=Count("pk"))
         for method, number in counts:
             by_method[method][place] = number

@@ -98,7 +98,7 @@ def of_training(
     elif training.twins and not any(
         isinstance(one, DegradableQuestion) and one.degradation for one in questions
     ):
-        text = _("no question names a degradation; add one, or remove twins")
+        text = _("no question names a degradation; remove twins, or add one")
         yield Problem(["training", "twins"], text)
     yield from _known(questions, training.units, ["training", "units"])
 
