@@ -141,10 +141,11 @@ def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
     return int(reply.split(b" ", 2)[1])
 
 
-def test_every_address_with_a_secret_is_redacted():
-    addresses = secret_addresses(LINK).values()
+@pytest.mark.parametrize("secret", [LINK, LETTERS])
+def test_every_address_with_a_secret_is_redacted(secret):
+    addresses = secret_addresses(secret).values()
     assert len(addresses) > 20
-    assert [one for one in addresses if LINK in redact(f"GET {one} HTTP/1.1")] == []
+    assert [one for one in addresses if secret in redact(f"GET {one} HTTP/1.1")] == []
 
 
 @pytest.mark.slow
