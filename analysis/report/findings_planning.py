@@ -91,10 +91,8 @@ def variance_claims(
     if power is None:
         return
     for question, rows in variance.groupby("question", sort=False):
-        # The interval is that of the component; the share is one of their sum.
-        total = rows["value"].clip(lower=0).sum()
         known = rows[rows["share"].notna()]
-        if known.empty or not total > 0:
+        if known.empty:
             continue
         largest = known.sort_values("share", ascending=False, kind="stable").head(3)
         if "method" not in set(largest["component"]):
@@ -103,7 +101,7 @@ def variance_claims(
             word(
                 "variance-shares",
                 "one",
-                share=per_cent(row["share"], row["low"] / total, row["high"] / total),
+                share=per_cent(row["share"]),
                 component=word("components", row["component"]),
             )
             for row in records(largest)

@@ -134,6 +134,7 @@ class GoalRow:
             "": _("The numbers are being computed."),
             "none": _("There is no rating yet."),
             "stories": _("Every method needs %(least)s rated stories; one has %(n)s."),
+            "few stories": _("This needs %(least)s stories; the study has %(n)s."),
             "people": _("Ratings of %(least)s people are needed; there are %(n)s."),
             "adaptive": _(
                 "The pairs were chosen by earlier answers, so that shares of "

@@ -178,8 +178,8 @@ def _measure(answers: GoalAnswers, goal: str, size: float) -> dict[str, Any]:
     else:
         rated = answers.of_methods()
         if len(answers.methods) < len(answers.study.method_names):
-            return _unknown("stories", least=sequences.LEAST_STORIES, n=0)
-        if few := _few_stories(rated):
+            return _missing_stories(answers, 0)
+        if few := _few_stories(answers, rated):
             return few
         measure = _top if goal == "top" else _means
         found = measure(answers, rated, size)
@@ -245,7 +245,7 @@ def _correlation(answers: GoalAnswers, size: float) -> dict[str, Any]:
         )
         if not np.isfinite(correlated.value).all():
             return _unknown("constant")
-        if few := _few_stories(correlated):
+        if few := _few_stories(answers, correlated):
             return few
         known, alpha = correlated.evidence(), ALPHA / len(answers.scores)
         halves = sequences.goal_half_widths(known.errors, size, alpha)
@@ -272,7 +272,7 @@ def _accuracy(answers: GoalAnswers) -> dict[str, Any]:
         (answers.person, len(answers.people)),
         None if answers.kind.is_numeric else answers.answer,
     )
-    if few := _few_stories(rated):
+    if few := _few_stories(answers, rated):
         return few
     known = (replace(rated, people=None) if answers.these_people else rated).evidence()
     halves = sequences.mixture_half_widths(known.errors, APART, ALPHA / answers.n_tests)
@@ -285,12 +285,17 @@ def _accuracy(answers: GoalAnswers) -> dict[str, Any]:
     }
 
 
-def _few_stories(rated: Contributions) -> dict[str, Any]:
+def _few_stories(answers: GoalAnswers, rated: Contributions) -> dict[str, Any]:
     """Return that there are too few stories; empty if there are enough."""
     n = int(rated.n_stories.min())
-    if n >= sequences.LEAST_STORIES:
-        return {}
-    return _unknown("stories", least=sequences.LEAST_STORIES, n=n)
+    return {} if n >= sequences.LEAST_STORIES else _missing_stories(answers, n)
+
+
+def _missing_stories(answers: GoalAnswers, n: int) -> dict[str, Any]:
+    planned, least = answers.plan[0], sequences.LEAST_STORIES
+    if planned < least:
+        return _unknown("few stories", least=least, n=planned)
+    return _unknown("stories", least=least, n=n)
 
 
 def _decided(

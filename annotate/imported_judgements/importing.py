@@ -66,7 +66,7 @@ class JudgementImport:
         """Return a summary as a sentence."""
         if not self.slots:
             return f"Nothing new: all {self.rows} answers are stored already."
-        return f"Imported {self.rows} answers from {self.slots} ratings."
+        return f"Imported {self.rows} answers."
 
 
 def import_answers(

@@ -23,8 +23,8 @@ def test_variance_names_the_largest_shares_and_the_methods():
     )
     empty = pd.DataFrame({"half_width": [], "low": []})
     assert sentences({"power": empty, "variance": table}) == (
-        "q: of the variance of ratings, 50 % [40, 60] is story, 35 % [30, 40] is "
-        "residual, 10 % [5, 15] is annotator and 5 % [2, 10] is method.",
+        "q: of the variance of ratings, 50 % is story, 35 % is residual, 10 % is "
+        "annotator and 5 % is method.",
     )
 
 

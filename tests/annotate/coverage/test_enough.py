@@ -143,6 +143,12 @@ def test_too_few_stories_or_people_give_a_reason():
 
 
 @pytest.mark.slow
+def test_study_of_few_stories_cannot_reach_a_goal():
+    row = first_row(rated_study({"mean": 1.5}, stories=6))
+    assert row.sentence == "This needs 10 stories; the study has 6."
+
+
+@pytest.mark.slow
 def test_excluded_and_surplus_answers_are_not_used():
     study = rated_study({"mean": 0.75})
     before = first_row(study).found
