@@ -95,7 +95,7 @@ def test_chinese_page_has_no_english_sentence(command, tables, tmp_path):
     seen = Everything()
     html = (tmp_path / "report.html").read_text("utf-8")
     seen.feed(html)
-    drawn = html.partition("const all = {")[2].partition("const INK")[0]
+    drawn = html.partition("const all = {")[2].partition("function start()")[0]
     texts = [*seen.texts, *re.findall(r'"((?:[^"\\]|\\.)*)"', drawn)]
     assert len(texts) > 50
     assert [text for text in texts if SENTENCE.search(text)] == []

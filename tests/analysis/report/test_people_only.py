@@ -56,7 +56,7 @@ def answers(kind):
 def texts(page):
     """Return the words of a page and of its figures, element by element."""
     source = page.read_text("utf-8")
-    drawn = source[source.rindex("const all = {") : source.rindex("const INK")]
+    drawn = source.rpartition("const all = {")[2].partition("function start()")[0]
     plain = re.sub(r"<(script|style).*?</\1>", "", source, flags=re.DOTALL)
     parts = re.split(r"<[^>]*>", plain) + re.findall(r'"((?:[^"\\]|\\.)*)"', drawn)
     found = {html.unescape(part).strip() for part in parts}

@@ -72,7 +72,7 @@ def test_submission_needs_few_statements_and_files(client, page):
     with Counted() as counted:
         assert send(client, page).json()["submitted"]
     assert len(counted.queries) <= 16
-    assert len(counted.own_files) <= 14
+    assert len(counted.own_files) <= 15
     assert not any("SAVEPOINT" in query["sql"] for query in counted.queries)
 
 

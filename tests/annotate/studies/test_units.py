@@ -199,7 +199,7 @@ def test_gold_pair_is_allowed_when_study_rates_other_pairs():
     benchmark = make_benchmark(stories=2)
     text = PAIRWISE + GOLD % PAIR
     others = "pairs: [[Alder, Birch], [Birch, Cedar]]\n"
-    with pytest.raises(PlanningError, match="Alder and Cedar"):
+    with pytest.raises(PlanningError, match="Alder, Cedar"):
         make_planned(text, benchmark=benchmark, annotators=2, redundancy=1)
     make_planned(text + others, benchmark=benchmark, annotators=2, redundancy=1)
 
