@@ -1,9 +1,10 @@
 """Access to every address matches addresses.md."""
 
+import re
 from collections import defaultdict
 
 import pytest
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from annotate.models import User
 from evalcore.models import BenchmarkMember
@@ -18,6 +19,7 @@ from tests.annotate.address_table import (
     documented,
     observed,
     page,
+    query_of,
 )
 from tests.people import log_in
 
@@ -67,6 +69,8 @@ OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
 # These come nearest to what is not theirs.
 OUTSIDERS = {"nobody", "other lab's manager", "researcher", "other annotator's link"}
 
+FORM = re.compile(r'(?s)(<form[^>]*\bmethod="post"[^>]*>)(.*?)</form>')
+
 
 @pytest.mark.django_db
 def test_outsiders_open_what_the_documentation_says(tmp_path):
@@ -80,6 +84,32 @@ def test_outsiders_open_what_the_documentation_says(tmp_path):
                     assert row[visitor] == told[visitor], row
                 else:
                     assert row[visitor] != OPENS, row
+
+
+@pytest.mark.django_db
+def test_researchers_see_no_button_that_is_refused(tmp_path):
+    world, client, known = World(tmp_path), log_in("rob"), documented()
+    table, who = "Pages for accounts", "researcher"
+    shown = {address.name: address.shown for address in addresses()}
+    pages = buttons = 0
+    for address in addresses():
+        told = known.get((table, "GET", address.shown), {})
+        if "slug" not in address.words or told.get(who) != OPENS:
+            continue
+        url = address.url(world.words(address, "")) + query_of(address)
+        answer = client.get(url)
+        if answer.get("Content-Type", "").partition(";")[0] != "text/html":
+            continue
+        pages += 1
+        for form, inside in FORM.findall(answer.text):
+            action = re.search('action="([^"?]+)', form)
+            name = resolve(action[1] if action else url.partition("?")[0]).url_name
+            told = known.get((table, "POST", shown[name]), {})
+            if told and "<button" in inside:
+                assert told[who] == OPENS, (url, form)
+                buttons += 1
+    assert pages > 10
+    assert buttons > pages
 
 
 @pytest.mark.slow
