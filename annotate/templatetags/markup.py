@@ -86,7 +86,9 @@ def post_button(
         "label": label,
         "css": css,
         "name": name,
-        "key": slugify(" ".join(map(str, (address, *args, *fields.values())))),
+        "key": slugify(
+            " ".join(map(str, (address, *args, *fields.values()))), allow_unicode=True
+        ),
         "action": f"{action}?{query}" if query else action,
         "fields": fields,
     }

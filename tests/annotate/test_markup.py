@@ -1,5 +1,7 @@
 """Template tags for heads of tables, fields and buttons."""
 
+import re
+
 import pytest
 from django.template import Context, Template
 
@@ -43,3 +45,12 @@ def test_field_has_attributes_with_hyphens():
     html = rendered("{% field 'Name' 'name' aria_describedby='help' required=True %}")
     assert 'aria-describedby="help"' in html
     assert html.count("required") == 1
+
+
+def test_buttons_have_ids_of_their_own():
+    button = "{% post_button 'Restore' 'button' 'logout' annotator=name %}"
+    ids = {
+        re.search(r'id="(.+?)"', rendered(button, name=name))[1]
+        for name in ("A01", "A02", "张三", "李四")
+    }
+    assert len(ids) == 4

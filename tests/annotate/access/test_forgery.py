@@ -6,7 +6,14 @@ from django.test import Client
 from django.urls import reverse
 
 from annotate.models import JoinLink, User
-from tests.annotate.address_table import NEVER, World, addresses, ask
+from tests.annotate.address_table import (
+    HIDDEN,
+    NEVER,
+    World,
+    addresses,
+    ask,
+    documented,
+)
 from tests.factories import make_study
 from tests.people import alice, log_in, program
 
@@ -41,13 +48,16 @@ def url_of(world: World, address, link: str) -> str:
     return address.url(world.words(address, link))
 
 
-@pytest.mark.slow
 def test_unsafe_requests_require_a_csrf_token(tmp_path):
-    """Attack: another site's page posts, in the browser of somebody who may."""
+    """Attack: another site's page posts, in the browser of somebody who may.
+
+    No token guards a link to an address that only takes forms.
+    """
     world = World(tmp_path)
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.get(username="sue"))
-    refused = 0
+    shown = {address for _title, method, address in documented() if method == "GET"}
+    refused = links = 0
     for address in addresses():
         if needs_no_session(address):
             continue
@@ -55,7 +65,11 @@ def test_unsafe_requests_require_a_csrf_token(tmp_path):
         answer = client.post(url)
         assert answer.status_code in (403, 405), (address, answer.status_code)
         refused += answer.status_code == 403
+        if address.shown not in shown:
+            assert ask(client, "GET", url) in (NEVER, HIDDEN), address
+            links += 1
     assert refused > 50
+    assert links > 50
 
 
 def test_requests_without_csrf_token_use_no_session(tmp_path):

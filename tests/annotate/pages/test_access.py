@@ -1,7 +1,10 @@
 """Access to every address matches addresses.md."""
 
+import re
+from collections import defaultdict
+
 import pytest
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from annotate.models import User
 from evalcore.models import BenchmarkMember
@@ -16,6 +19,7 @@ from tests.annotate.address_table import (
     documented,
     observed,
     page,
+    query_of,
 )
 from tests.people import log_in
 
@@ -63,7 +67,9 @@ ONES_OWN = {
 OF_ANOTHER = {"pk", "code", "run"}
 OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
 # These come nearest to what is not theirs.
-OUTSIDERS = {"other lab's manager", "researcher", "other annotator's link"}
+OUTSIDERS = {"nobody", "other lab's manager", "researcher", "other annotator's link"}
+
+FORM = re.compile(r'(?s)(<form[^>]*\bmethod="post"[^>]*>)(.*?)</form>')
 
 
 @pytest.mark.django_db
@@ -78,6 +84,32 @@ def test_outsiders_open_what_the_documentation_says(tmp_path):
                     assert row[visitor] == told[visitor], row
                 else:
                     assert row[visitor] != OPENS, row
+
+
+@pytest.mark.django_db
+def test_researchers_see_no_button_that_is_refused(tmp_path):
+    world, client, known = World(tmp_path), log_in("rob"), documented()
+    table, who = "Pages for accounts", "researcher"
+    shown = {address.name: address.shown for address in addresses()}
+    pages = buttons = 0
+    for address in addresses():
+        told = known.get((table, "GET", address.shown), {})
+        if "slug" not in address.words or told.get(who) != OPENS:
+            continue
+        url = address.url(world.words(address, "")) + query_of(address)
+        answer = client.get(url)
+        if answer.get("Content-Type", "").partition(";")[0] != "text/html":
+            continue
+        pages += 1
+        for form, inside in FORM.findall(answer.text):
+            action = re.search('action="([^"?]+)', form)
+            name = resolve(action[1] if action else url.partition("?")[0]).url_name
+            told = known.get((table, "POST", shown[name]), {})
+            if told and "<button" in inside:
+                assert told[who] == OPENS, (url, form)
+                buttons += 1
+    assert pages > 10
+    assert buttons > pages
 
 
 @pytest.mark.slow
@@ -116,7 +148,9 @@ def test_rows_of_other_studies_are_not_found(tmp_path):
         user=User.objects.get(username="eve"),
         role=BenchmarkMember.Role.OWNER,
     )
-    used = {(method, address) for _title, method, address in documented()}
+    used = defaultdict(set)
+    for _title, method, address in documented():
+        used[address].add(method)
     client = log_in("eve")
     link = hills.annotators.get(name="A01").invitation.token
     asked = 0
@@ -130,8 +164,7 @@ def test_rows_of_other_studies_are_not_found(tmp_path):
             words["token"] = hills.benchmark.slug
         answers = {
             ask(client, method, reverse(address.name, kwargs=words))
-            for method in ("GET", "POST")
-            if (method, address.shown) in used
+            for method in used[address.shown] or ("GET", "POST")
         }
         assert answers <= {HIDDEN, NEVER}, address
         asked += 1

@@ -292,9 +292,14 @@ def people_page(study) -> str:
 
 
 def test_page_offers_links_for_all_planned_people():
-    page = people_page(planned_study(annotators=2))
-    assert re.findall(r'name="count"[^>]* value="(\d+)"', page) == ["2"]
+    study = planned_study(annotators=3)
+    page = people_page(study)
+    assert re.findall(r'name="count"[^>]* value="(\d+)"', page) == ["3"]
     assert page.count("Create links") == 1
+    inviting.revoke(inviting.invite(study, count=1)[0].annotator)
+    page = people_page(study)
+    numbers = re.findall(r'name="count"[^>]* value="(\d+)"', page)
+    assert numbers == ["2", "1"], "of planned people, and of new ones"
 
 
 @pytest.mark.slow
