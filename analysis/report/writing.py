@@ -109,7 +109,7 @@ def _identities(options: AlignOptions) -> str:
     chosen = [f"{metric}={key}" for metric, key in options.identity.items()]
     if options.compare_identities or options.mix_identities:
         chosen.append("compared" if options.compare_identities else "mixed")
-    return ", ".join(chosen) or "one of each metric"
+    return ", ".join(chosen) or "one of each"
 
 
 def _names(chosen: tuple[str, ...] | None) -> str:
