@@ -72,6 +72,21 @@ def test_bent_effects_of_methods_and_stories_leave_nothing():
     assert np.isnan(values["pearson"][0, 0])
 
 
+@pytest.mark.parametrize("axes", [(1,), (0, 1)])
+def test_scores_without_effects_have_no_bends_of_rounding(axes):
+    """Sums of scores that are centred by story, and by method, are 0 up to rounding."""
+    grid = small(n_stories=10, n_methods=5)
+    scores = np.random.default_rng(0).normal(size=grid.cells.shape)
+    for axis in axes:
+        scores = scores - scores.mean(axis=axis, keepdims=True)
+    values = [
+        level_point(with_metrics(grid, scores + c), "residual", ("pearson",))[0]
+        for c in (0, 0.1, 1000)
+    ]
+    first, *others = (value["pearson"][0, 0] for value in values)
+    assert others == pytest.approx([first] * 2)
+
+
 def test_ranks_have_no_test_with_methods_and_stories_removed():
     grid = small(n_stories=8, n_methods=5)
     grid = with_metrics(grid, np.random.default_rng(0).normal(size=grid.cells.shape))
