@@ -118,9 +118,10 @@ def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
     return (without_methods(grid), "story") if level == RESIDUAL else (grid, level)
 
 
-# The powers of effects whose products are removed: up to the first, and to the second
-# where there are this many degrees of freedom for each product.
-POWERS, FREEDOM_EACH = (3, 5), 8
+# The least and the most of the highest power of effects whose products are removed, and
+# the degrees of freedom for each product. Both sides lose products of their own: more
+# of them make a correlation smaller.
+POWERS, FREEDOM_EACH = (1, 5), 8
 # Ranks keep some of what a bounded scale does to both sides.
 RESIDUAL_TESTED = "pearson"
 NOT_TESTED = sentence(
