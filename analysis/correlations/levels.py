@@ -118,9 +118,10 @@ def at_level(grid: CellGrid, level: str) -> tuple[CellGrid, str]:
     return (without_methods(grid), "story") if level == RESIDUAL else (grid, level)
 
 
-# The powers of effects whose products are removed: up to the first, and to the second
-# where there are this many degrees of freedom for each product.
-POWERS, FREEDOM_EACH = (3, 5), 8
+# The least and the most of the highest power of effects whose products are removed, and
+# the degrees of freedom for each product. Both sides lose products of their own: more
+# of them make a correlation smaller.
+POWERS, FREEDOM_EACH = (1, 5), 8
 # Ranks keep some of what a bounded scale does to both sides.
 RESIDUAL_TESTED = "pearson"
 NOT_TESTED = sentence(
@@ -148,11 +149,8 @@ def without_methods(grid: CellGrid) -> CellGrid:
     sides = np.where(grid.cells, np.concatenate([grid.human[None], grid.scores]), 0.0)
     size = np.abs(sides).max(axis=(1, 2), keepdims=True)
     of_methods, of_stories = _effects(sides, grid.cells)
-    least = ROUNDING * np.where(size > 0, size, 1.0)
-    s, m = (
-        v / np.maximum(np.abs(v).max(axis=(1, 2), keepdims=True), least)
-        for v in (of_stories - of_stories.mean(axis=1, keepdims=True), of_methods)
-    )
+    of_stories = of_stories - of_stories.mean(axis=1, keepdims=True)
+    s, m = (_of_largest(v, ROUNDING * size) for v in (of_stories, of_methods))
     powers = range(1, highest_power(grid.cells) + 1)
     bent = np.stack([s**i * m**j for i in powers for j in powers]) * grid.cells
     bent = np.where(grid.cells, bent - sum(_effects(bent, grid.cells)), 0.0)
@@ -169,6 +167,13 @@ def without_methods(grid: CellGrid) -> CellGrid:
     left = merged_by_rounding(left, np.broadcast_to(size, left.shape))
     human = np.where(grid.cells, np.round(left[0], HUMAN_DIGITS), 0.0)
     return replace(grid, human=human, scores=left[1:], votes=grid.votes - fitted[0])
+
+
+def _of_largest(effects: Array, least: Array) -> Array:
+    """Divide effects, (K, ...), by the largest; they are 0 if it is only rounding."""
+    largest = np.abs(effects).max(axis=(1, 2), keepdims=True)
+    effects = np.where(largest > least, effects, 0.0)
+    return np.asarray(effects / np.where(largest > 0, largest, 1.0))
 
 
 def highest_power(cells: Mask) -> int:

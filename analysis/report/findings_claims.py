@@ -28,8 +28,12 @@ from analysis.report.wording import (
     with_interval,
     word,
 )
+from analysis.sentences import sentence
 from analysis.verdicts import leading_metrics
 
+# A value without a reason lacks nothing but these: none were asked for, or nothing
+# varies.
+NO_INTERVALS = sentence("no intervals")
 # The most favoured methods that a sentence names.
 MOST_FAVOURED = 2
 
@@ -49,7 +53,8 @@ def favour_claims(
         own, question = rows[rows["metric"] == metric], title(name, source)
         if own["p_value"].isna().all():
             for reason in own["reason"][:1]:
-                undefined.setdefault(reason, []).append(metric_of(metric, question))
+                why = reason or NO_INTERVALS
+                undefined.setdefault(why, []).append(metric_of(metric, question))
             continue
         apart = own[own["p_adjusted"] <= SIGNIFICANT]
         apart = apart.sort_values("value", ascending=False, kind="stable")

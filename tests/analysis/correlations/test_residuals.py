@@ -1,5 +1,7 @@
 """Correlation with the effects of methods and stories removed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -32,7 +34,7 @@ def residuals(values, cells, highest):
 # With 100 stories of 12 methods, sums of rounding errors are larger than 1e-15.
 @pytest.mark.parametrize(
     ("holes", "n_stories", "n_methods", "highest"),
-    [((), 8, 5, 3), (HOLES, 8, 5, 3), (HOLES, 100, 12, 5)],
+    [((), 8, 5, 1), (HOLES, 24, 5, 3), (HOLES, 100, 12, 5)],
 )
 def test_residual_coefficient_is_that_of_least_squares_residuals(
     holes, n_stories, n_methods, highest
@@ -72,6 +74,21 @@ def test_bent_effects_of_methods_and_stories_leave_nothing():
     assert np.isnan(values["pearson"][0, 0])
 
 
+@pytest.mark.parametrize("axes", [(1,), (0, 1)])
+def test_scores_without_effects_have_no_bends_of_rounding(axes):
+    """Sums of scores that are centred by story, and by method, are 0 up to rounding."""
+    grid = small(n_stories=10, n_methods=5)
+    scores = np.random.default_rng(0).normal(size=grid.cells.shape)
+    for axis in axes:
+        scores = scores - scores.mean(axis=axis, keepdims=True)
+    values = [
+        level_point(with_metrics(grid, scores + c), "residual", ("pearson",))[0]
+        for c in (0, 0.1, 1000)
+    ]
+    first, *others = (value["pearson"][0, 0] for value in values)
+    assert others == pytest.approx([first] * 2)
+
+
 def test_ranks_have_no_test_with_methods_and_stories_removed():
     grid = small(n_stories=8, n_methods=5)
     grid = with_metrics(grid, np.random.default_rng(0).normal(size=grid.cells.shape))
@@ -84,6 +101,19 @@ def test_ranks_have_no_test_with_methods_and_stories_removed():
     assert np.isnan([ranks.p_value, ranks.low]).all()
     assert "only Pearson's r" in ranks.reason
     assert 0 < tested.p_value <= 1
+
+
+def test_small_studies_keep_a_correlation_of_outputs():
+    """Each side loses products of its own, which are not the other's."""
+    rng, values = np.random.default_rng(0), []
+    for _study in range(50):
+        of_both = rng.normal(size=(6, 1)) + rng.normal(size=5)
+        human = rng.normal(size=(6, 5))
+        scores = 0.5 * human + np.sqrt(0.75) * rng.normal(size=(6, 5))
+        grid = with_metrics(small(n_stories=6, n_methods=5), of_both + scores)
+        grid = replace(grid, human=of_both + human)
+        values.append(level_point(grid, "residual", ("pearson",))[0]["pearson"][0, 0])
+    assert np.mean(values) == pytest.approx(0.45, abs=0.09)
 
 
 def test_annotators_keep_their_deviations_from_the_mean():

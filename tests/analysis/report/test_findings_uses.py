@@ -157,14 +157,17 @@ def test_explored_metrics_and_many_declared_ones_are_folded():
     assert len(folded) == 8
 
 
-def test_undefined_favours_share_their_reason():
+@pytest.mark.parametrize(
+    ("reason", "shown"), [("one story", "one story"), ("", "no intervals")]
+)
+def test_undefined_favours_share_their_reason(reason, shown):
     row = {"source": "ratings", "metric": "cids", "method": "UNO", "trained_on": False}
-    row |= {"p_value": NAN, "p_adjusted": NAN, "value": 0.1, "reason": "one story"}
+    row |= {"p_value": NAN, "p_adjusted": NAN, "value": 0.1, "reason": reason}
     table = pd.DataFrame([row | {"question": name} for name in "ab"])
     known = verdicts({"question": "a"}, {"question": "b"})
-    ((shown, text),) = favour_claims(table, known)
-    assert not shown
-    assert text.endswith("(one story): cids (a); cids (b).")
+    ((is_shown, text),) = favour_claims(table, known)
+    assert not is_shown
+    assert text.endswith(f"({shown}): cids (a); cids (b).")
 
 
 def test_trained_method_of_a_further_question_is_named():
