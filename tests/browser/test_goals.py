@@ -39,6 +39,6 @@ def test_goal_is_set_by_keyboard_while_the_page_refreshes(page, live_server):
     assert study.goals == {"top": 2}
     snapshots.refresh(study)
     page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
-    expect(page.locator("#enough")).to_contain_text("10 rated stories; one has 6")
+    expect(page.locator("#enough")).to_contain_text("10 stories; the study has 8")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert violations_of_both_themes(page) == []
