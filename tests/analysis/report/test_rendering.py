@@ -55,6 +55,7 @@ def test_order_of_attributes_does_not_matter():
     assert first == second == b'<svg><rect x="1" y="2"></rect></svg>\n'
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_png_is_a_picture(drawn, tmp_path):
     if rendering.browser() is None:
