@@ -108,7 +108,7 @@ def test_hypotheses_of_a_file_are_in_the_report_and_its_hashes(study, capsys):
     file.write_text("question,metric\nd,two\n")
     assert align(study, study / "out", "--hypotheses", file) == 0
     tables = study / "out/tables"
-    assert (tables / "hypotheses.csv").read_text().splitlines()[1:] == ["d,two"]
+    assert (tables / "hypotheses.csv").read_text().splitlines()[1:] == ["d,two,"]
     assert "hypotheses (meant.csv)" in (tables / "run.csv").read_text()
     file.write_text("question,metric\nd,three\nq,one\nr,one\n")
     assert align(study, study / "other", "--hypotheses", file) == 2

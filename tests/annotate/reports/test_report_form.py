@@ -160,7 +160,7 @@ def test_files_replace_the_declarations_of_the_study(study, tmp_path):
         name: pd.read_csv(out / "tables" / f"{name}.csv")
         for name in ("hypotheses", "method_means", "run")
     }
-    declared = tables["hypotheses"].to_numpy().tolist()
+    declared = tables["hypotheses"][["question", "metric"]].to_numpy().tolist()
     assert declared == [["aesthetics", "shots_present"]]
     assert "both" in set(tables["method_means"]["dimension"])
     run = tables["run"].set_index("key")["value"]
